@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use failure_conventions::danger::Danger;
 
 use super::{
+    edit::EditPart,
     letter::{Importance, LetterId, Status},
     number::exact,
 };
@@ -109,6 +110,11 @@ pub enum Refusal {
     PerhapsSent,
     /// The edit cannot be made: a clause that says why.
     Unfit(String),
+    /// The same, where a part of it is to blame.
+    UnfitPart {
+        part: EditPart,
+        why: String,
+    },
     /// What is set by hand is not as it was expected.
     Changed,
 }
@@ -138,7 +144,7 @@ impl fmt::Display for Refusal {
             Self::PerhapsSent => f.write_str(
                 "an earlier retry was interrupted and may have arrived; wait for its next attempt, or cancel it first",
             ),
-            Self::Unfit(why) => f.write_str(why),
+            Self::Unfit(why) | Self::UnfitPart { why, .. } => f.write_str(why),
             Self::Changed => f.write_str("somebody has changed its importance, note or type meanwhile"),
         }
     }

@@ -26,8 +26,8 @@ impl ContentKey {
     }
 
     /// Stands for no message, but for all of a queue whose framework retries them by itself.
-    pub fn of_own_retries(queue: &str) -> Self {
-        Self::hashed(("own retries", queue))
+    pub fn of_own_retries(broker: &str, queue: &str) -> Self {
+        Self::hashed(("own retries", broker, queue))
     }
 
     /// Stands for all messages of a queue that are not retried any more, as too many copies of them were.

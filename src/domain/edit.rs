@@ -55,6 +55,25 @@ impl HeaderEdit {
     }
 }
 
+/// What of an edit is at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditPart {
+    /// The queue that it goes to.
+    Queue,
+    SetHeader(String),
+    RemovedHeader(String),
+    Property(Property),
+}
+
+impl EditPart {
+    pub fn of(header: &HeaderEdit) -> Self {
+        match header {
+            HeaderEdit::Set { name, .. } => Self::SetHeader(name.clone()),
+            HeaderEdit::Remove { name } => Self::RemovedHeader(name.clone()),
+        }
+    }
+}
+
 /// The longest string that AMQP has for a property, in bytes.
 const MAX_SHORT_STRING: usize = 255;
 

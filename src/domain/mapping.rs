@@ -28,18 +28,16 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// What is wrong with it, and with which of its fields.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
+    /// All that is wrong with it, and with which of its fields.
+    pub fn mistakes(&self) -> Vec<(&'static str, String)> {
         /// The longest name of a queue, an exchange or a routing key in AMQP, in bytes.
         const LONGEST: usize = 255;
         /// The longest name of a type that a schema may have, in bytes.
         const LONGEST_TYPE: usize = 1_024;
-        let pattern = &self.pattern;
+        let (pattern, mut mistakes) = (&self.pattern, Vec::new());
         if pattern.is_empty() || pattern.len() > LONGEST || pattern.contains('\0') {
-            return Err((
-                self.carrier.as_str(),
-                "it takes a name of 1 to 255 bytes, or a glob like texts.*".to_owned(),
-            ));
+            mistakes
+                .push((self.carrier.as_str(), "it takes a name of 1 to 255 bytes, or a glob like texts.*".to_owned()));
         }
         let is_part = |part: &str| {
             !part.is_empty()
@@ -47,12 +45,10 @@ impl Mapping {
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         if self.message_type.len() > LONGEST_TYPE || !self.message_type.split('.').all(is_part) {
-            return Err((
-                "message_type",
-                "it takes the full name of a message type, like acme.texts.v1.Text".to_owned(),
-            ));
+            mistakes
+                .push(("message_type", "it takes the full name of a message type, like acme.texts.v1.Text".to_owned()));
         }
-        Ok(())
+        mistakes
     }
 
     /// What it is known by: follows from where and by what its messages come.
@@ -169,7 +165,7 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_refused_by_field() {
         let check = |mapping: Mapping, field: Option<&str>| {
-            assert_eq!(mapping.check().err().map(|(field, _)| field), field, "{mapping:?}");
+            assert_eq!(mapping.mistakes().first().map(|(field, _)| *field), field, "{mapping:?}");
         };
         check(mapping(Carrier::Queue, "a", "acme.A"), None);
         check(mapping(Carrier::Queue, "a", "A_1"), None);

@@ -101,6 +101,12 @@ impl Policy {
     /// The glob of every queue.
     pub const EVERY_QUEUE: &str = "*";
 
+    /// One that retries nothing, of no queue.
+    pub const fn none() -> Self {
+        let delays = Delays::Listed(Vec::new());
+        Self { queues: String::new(), reason: None, delays, jitter: 0.0, via: Via::Database, keep_routing_key: false }
+    }
+
     /// What is wrong with it, in words.
     pub fn check(&self) -> Result<(), String> {
         /// The longest name of a queue in AMQP, in bytes.

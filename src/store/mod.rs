@@ -59,7 +59,7 @@ pub use letters::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded,
 pub use letters::order::Order;
 pub use letters::sweep::Sweep;
 pub use notifications::digest_figures::DigestScope;
-pub use notifications::digests::{DigestRecord, NewDigest, Sending, SlotState};
+pub use notifications::digests::{DigestPlace, DigestRecord, NewDigest, Sending, SlotState};
 pub use notifications::incidents::{IncidentRecord, Telling};
 pub use retries::outcomes::RetryTally;
 pub use retries::sent_on::{KnownDelivery, SendingOn};

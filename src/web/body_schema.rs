@@ -43,6 +43,55 @@ impl BodySchema {
         check.value(&self.root, body);
         check.faults
     }
+
+    /// A body without what is wrong with it: fields that are at fault are blank, and so can be read.
+    pub fn mended(&self, mut body: Value, faults: &[Fault]) -> Value {
+        for fault in faults {
+            if let Place::Body(steps) = &fault.place {
+                self.mend(&self.root, &mut body, steps);
+            }
+        }
+        body
+    }
+
+    fn mend(&self, schema: &Value, value: &mut Value, steps: &[String]) {
+        let schema = self.object_of(schema);
+        // Of a list nothing is left.
+        let (Some((step, further)), Value::Object(fields)) = (steps.split_first(), &mut *value) else {
+            *value = self.blank(schema);
+            return;
+        };
+        let Some(described) = schema["properties"].get(step) else {
+            fields.remove(step);
+            return;
+        };
+        self.mend(described, fields.entry(step).or_insert(Value::Null), further);
+    }
+
+    /// What a reference leads to; of several descriptions that which is not null.
+    fn object_of<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        if let Some(choices) = schema["oneOf"].as_array() {
+            let is_some = |choice: &&Value| choice["type"] != "null";
+            return choices.iter().find(is_some).map_or(schema, |choice| self.object_of(choice));
+        }
+        let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        name.and_then(|name| self.named.get(name)).map_or(schema, |schema| self.object_of(schema))
+    }
+
+    fn blank(&self, schema: &Value) -> Value {
+        let schema = self.object_of(schema);
+        match types(schema).into_iter().find(|name| *name != "null") {
+            Some("string") => Value::from(""),
+            Some("integer" | "number") => Value::from(0),
+            Some("boolean") => Value::from(false),
+            Some("array") => Value::Array(Vec::new()),
+            Some("object") => {
+                let needed = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+                needed.map(|name| (name.to_owned(), self.blank(&schema["properties"][name]))).collect()
+            }
+            _ => Value::Null,
+        }
+    }
 }
 
 struct Check<'a> {
@@ -147,7 +196,8 @@ impl Check<'_> {
             self.fault(FaultCode::Length, format!("it takes at least {least}"));
         }
         if let Some(most) = schema["maxItems"].as_f64().filter(|most| n > *most) {
-            self.fault(FaultCode::Length, format!("it takes {most} at most"));
+            // Its items would hide what else is wrong.
+            return self.fault(FaultCode::Length, format!("it takes {most} at most"));
         }
         for (place, item) in items.iter().enumerate() {
             self.within(&place.to_string(), |check| check.value(&schema["items"], item));
@@ -245,6 +295,23 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Part {
         is_new: bool,
+    }
+
+    /// So that all the rest can be told, too.
+    #[test]
+    fn what_is_wrong_can_be_left_blank() {
+        let check = |body: Value, expected: Value| {
+            let schema = BodySchema::of::<Order>();
+            assert_eq!(schema.mended(body.clone(), &schema.faults(&body)), expected, "{body}");
+        };
+        check(json!([]), json!({"name": ""}));
+        check(json!({"count": "x", "nane": 1}), json!({"name": "", "count": 0}));
+        check(
+            json!({"name": "a", "ids": ["x"], "part": 7}),
+            json!({"name": "a", "ids": [], "part": {"is_new": false}}),
+        );
+        check(json!({"name": "a", "part": {"is_new": 1}}), json!({"name": "a", "part": {"is_new": false}}));
+        check(json!({"name": "a", "parts": [{"is_new": 1}]}), json!({"name": "a", "parts": []}));
     }
 
     #[test]

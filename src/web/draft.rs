@@ -75,6 +75,13 @@ impl From<Wrong> for Refused {
     }
 }
 
+impl From<Vec<Wrong>> for WebError {
+    fn from(wrong: Vec<Wrong>) -> Self {
+        let all = Self::all(wrong.into_iter().map(Self::from).collect());
+        all.unwrap_or_else(|| Self::unprocessable("It cannot be read."))
+    }
+}
+
 impl From<PolicyError> for Refused {
     fn from(error: PolicyError) -> Self {
         match error {
@@ -106,58 +113,98 @@ impl From<Refused> for WebError {
 
 impl Draft {
     /// What is left out is as the configuration has it.
-    pub fn policy(&self) -> Result<Policy, Wrong> {
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn policy(&self) -> Result<Policy, Vec<Wrong>> {
         const JITTER: f64 = 0.1;
+        let mut wrong = Vec::new();
         let policy = Policy {
-            queues: self.queues.clone(),
-            reason: parsed("reason", self.reason.as_deref())?,
-            delays: self.delays()?,
+            queues: kept(self.queues(), &mut wrong),
+            reason: kept(parsed("reason", self.reason.as_deref()), &mut wrong),
+            delays: self.delays(&mut wrong),
             jitter: self.jitter.unwrap_or(JITTER),
-            via: parsed("via", self.via.as_deref())?.unwrap_or(Via::Database),
+            via: kept(parsed("via", self.via.as_deref()), &mut wrong).unwrap_or(Via::Database),
             keep_routing_key: self.keep_routing_key.unwrap_or(false),
         };
-        policy.check().map_err(|why| Wrong::new(field_at_fault(&policy), why))?;
-        Ok(policy)
+        if !(0.0..=1.0).contains(&policy.jitter) {
+            let why = format!("{} is out of range; it takes 0 to 1", policy.jitter);
+            wrong.push(Wrong::new("jitter", why).of(FaultCode::Range));
+        }
+        if wrong.is_empty() { Ok(policy) } else { Err(wrong) }
     }
 
-    fn delays(&self) -> Result<Delays, Wrong> {
+    fn queues(&self) -> Result<String, Wrong> {
+        let of_queues = Policy { queues: self.queues.clone(), ..Policy::none() };
+        of_queues.check().map(|()| of_queues.queues).map_err(|why| Wrong::new("queues", why).of(FaultCode::Length))
+    }
+
+    fn delays(&self, wrong: &mut Vec<Wrong>) -> Delays {
+        let growing =
+            [("factor", self.factor.is_some()), ("max", self.max.is_some()), ("attempts", self.attempts.is_some())];
+        let excluded = |field, why| Wrong::new(field, why).of(FaultCode::Excluded);
+        if self.initial.is_none() {
+            let given = growing.into_iter().filter(|(_, is_given)| *is_given);
+            wrong.extend(given.map(|(field, _)| excluded(field, "it goes only with initial")));
+        }
+        match (&self.delays, &self.initial) {
+            (Some(_), Some(_)) => wrong.push(excluded("delays", "it takes delays or initial, not both")),
+            (Some(delays), None) => return listed(delays, wrong),
+            (None, Some(initial)) => return self.growing(initial, wrong),
+            (None, None) => {
+                let why = "it takes a list like 10s, 100s, or initial; an empty list is none";
+                wrong.push(Wrong::new("delays", why).of(FaultCode::Required));
+            }
+        }
+        Delays::Listed(Vec::new())
+    }
+
+    fn growing(&self, initial: &str, wrong: &mut Vec<Wrong>) -> Delays {
         const FACTOR: f64 = 2.0;
         const MAX: Duration = Duration::from_secs(60 * 60);
         const ATTEMPTS: u32 = 5;
-        match (&self.delays, &self.initial) {
-            (Some(_), Some(_)) => {
-                Err(Wrong::new("delays", "it takes delays or initial, not both").of(FaultCode::Excluded))
-            }
-            (Some(delays), None) => self.listed(delays),
-            (None, Some(initial)) => Ok(Delays::Growing {
-                initial: duration("initial", initial)?,
-                factor: self.factor.unwrap_or(FACTOR),
-                max: self.max.as_deref().map_or(Ok(MAX), |max| duration("max", max))?,
-                attempts: self.attempts.unwrap_or(ATTEMPTS),
-            }),
-            (None, None) => {
-                let why = "it takes a list like 10s, 100s, or initial; an empty list is none";
-                Err(Wrong::new("delays", why).of(FaultCode::Required))
-            }
+        let initial = kept(duration("initial", initial), wrong);
+        let max = self.max.as_deref().map_or(MAX, |max| kept(delay("max", max), wrong));
+        let (factor, attempts) = (self.factor.unwrap_or(FACTOR), self.attempts.unwrap_or(ATTEMPTS));
+        if !(1.0..=1_000.0).contains(&factor) {
+            let why = format!("{factor} is out of range; it takes 1 to 1000");
+            wrong.push(Wrong::new("factor", why).of(FaultCode::Range));
         }
+        if !(1..=Delays::MAX_RETRIES).contains(&attempts) {
+            let why =
+                format!("{attempts} is out of range; it takes 1 to {}; for none, list no delays", Delays::MAX_RETRIES);
+            wrong.push(Wrong::new("attempts", why).of(FaultCode::Range));
+        }
+        Delays::Growing { initial, factor, max, attempts }
     }
+}
 
-    fn listed(&self, delays: &[String]) -> Result<Delays, Wrong> {
-        let belongs_elsewhere =
-            [("factor", self.factor.is_some()), ("max", self.max.is_some()), ("attempts", self.attempts.is_some())];
-        if let Some((field, _)) = belongs_elsewhere.into_iter().find(|(_, given)| *given) {
-            return Err(Wrong::new(field, "it belongs to initial, which is not given").of(FaultCode::Excluded));
-        }
-        let read = |(item, delay): (usize, &String)| {
-            let short_enough = |delay: Duration| {
-                let too_long = || Wrong::new("delays", Delays::TOO_LONG).of(FaultCode::Range);
-                Some(delay).filter(|delay| *delay <= Delays::MAX_DELAY).ok_or_else(too_long)
-            };
-            let delay = duration("delays", delay).and_then(short_enough);
-            delay.map_err(|wrong| Wrong { item: Some(item), ..wrong })
-        };
-        delays.iter().enumerate().map(read).collect::<Result<_, _>>().map(Delays::Listed)
+fn listed(delays: &[String], wrong: &mut Vec<Wrong>) -> Delays {
+    let listed = delays.iter().enumerate().map(|(item, text)| {
+        let read = delay("delays", text).map_err(|wrong| Wrong { item: Some(item), ..wrong });
+        kept(read, wrong)
+    });
+    let listed = Delays::Listed(listed.collect());
+    if listed.retries() > Delays::MAX_RETRIES as usize {
+        let why = format!("{} retries are too many; it takes up to {}", listed.retries(), Delays::MAX_RETRIES);
+        wrong.push(Wrong::new("delays", why).of(FaultCode::Length));
     }
+    listed
+}
+
+/// What was read; where it could not be, its default, and why is kept.
+fn kept<T: Default>(read: Result<T, Wrong>, wrong: &mut Vec<Wrong>) -> T {
+    read.unwrap_or_else(|why| {
+        wrong.push(why);
+        T::default()
+    })
+}
+
+/// One that a message may wait for.
+fn delay(field: &'static str, text: &str) -> Result<Duration, Wrong> {
+    let delay = duration(field, text)?;
+    let too_long = || Wrong::new(field, Delays::TOO_LONG).of(FaultCode::Range);
+    Some(delay).filter(|delay| *delay <= Delays::MAX_DELAY).ok_or_else(too_long)
 }
 
 fn duration(field: &'static str, text: &str) -> Result<Duration, Wrong> {
@@ -166,25 +213,6 @@ fn duration(field: &'static str, text: &str) -> Result<Duration, Wrong> {
 
 fn parsed<T: FromStr<Err = String>>(field: &'static str, text: Option<&str>) -> Result<Option<T>, Wrong> {
     text.map(|text| text.parse().map_err(|why: String| Wrong::new(field, why).of(FaultCode::Choice))).transpose()
-}
-
-/// Which field a policy's own check means.
-fn field_at_fault(policy: &Policy) -> &'static str {
-    let with = |delays: Delays| Policy { delays, ..policy.clone() }.check().is_ok();
-    match &policy.delays {
-        _ if !with(Delays::Listed(Vec::new())) => {
-            if (0.0..=1.0).contains(&policy.jitter) {
-                "queues"
-            } else {
-                "jitter"
-            }
-        }
-        Delays::Listed(_) => "delays",
-        Delays::Growing { factor, .. } if !(1.0..=1_000.0).contains(factor) => "factor",
-        Delays::Growing { attempts, .. } if *attempts == 0 || *attempts > Delays::MAX_RETRIES => "attempts",
-        Delays::Growing { max, .. } if *max > Delays::MAX_DELAY => "max",
-        Delays::Growing { .. } => "initial",
-    }
 }
 
 #[cfg(test)]
@@ -209,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_by_its_field() {
-        let check = |draft: Draft, field| assert_eq!(draft.policy().unwrap_err().field, field, "{draft:?}");
+        let check = |draft: Draft, field| assert_eq!(draft.policy().unwrap_err()[0].field, field, "{draft:?}");
         check(Draft { queues: String::new(), ..listed(&["1s"]) }, "queues");
         check(Draft { reason: Some("bored".to_owned()), ..listed(&["1s"]) }, "reason");
         check(listed(&["soon"]), "delays");
@@ -224,5 +252,8 @@ mod tests {
         check(Draft { max: Some("40d".to_owned()), ..growing("35d") }, "max");
         check(Draft { jitter: Some(2.0), ..listed(&["1s"]) }, "jitter");
         check(Draft { via: Some("mail".to_owned()), ..listed(&["1s"]) }, "via");
+        let all = Draft { jitter: Some(2.0), queues: String::new(), ..listed(&["1s", "soon", "40d"]) };
+        let places: Vec<_> = all.policy().unwrap_err().iter().map(|wrong| (wrong.field, wrong.item)).collect();
+        assert_eq!(places, [("queues", None), ("delays", Some(1)), ("delays", Some(2)), ("jitter", None)]);
     }
 }

@@ -71,6 +71,11 @@ impl WebError {
         Self::of_faults(StatusCode::UNPROCESSABLE_ENTITY, vec![Fault::new(Place::field(name), code, why)])
     }
 
+    /// The body as a whole is what cannot be.
+    pub fn body(status: StatusCode, code: FaultCode, why: impl ToString) -> Self {
+        Self::of_faults(status, vec![Fault::new(Place::Body(Vec::new()), code, why)])
+    }
+
     /// A word of the address is given as it cannot be.
     pub fn parameter(name: &str, code: FaultCode, why: impl ToString) -> Self {
         Self::of_faults(StatusCode::BAD_REQUEST, vec![Fault::new(Place::parameter(name), code, why)])
@@ -107,6 +112,31 @@ impl WebError {
         Some(all)
     }
 
+    /// The same, where something was wrong before: what is said again of the same places is left out. One that is not about
+    /// a field, a parameter or a header stands alone.
+    pub fn after(self, mut earlier: Vec<Fault>) -> Self {
+        if earlier.is_empty() || self.faults.is_empty() {
+            return self;
+        }
+        let is_new = |fault: &Fault| {
+            fault.code == FaultCode::Excluded || !earlier.iter().any(|known| known.place.meets(&fault.place))
+        };
+        let (new, _): (Vec<_>, Vec<_>) = self.faults.into_iter().partition(is_new);
+        earlier.extend(new);
+        Self::of_faults(StatusCode::UNPROCESSABLE_ENTITY, earlier)
+    }
+
+    /// Both, or all that is wrong with them.
+    pub fn both<A, B>(one: Result<A, Self>, other: Result<B, Self>) -> Result<(A, B), Self> {
+        match (one, other) {
+            (Ok(one), Ok(other)) => Ok((one, other)),
+            (one, other) => {
+                let wrong: Vec<Self> = one.err().into_iter().chain(other.err()).collect();
+                Err(Self::all(wrong).unwrap_or_else(|| Self::unprocessable("It cannot be read.")))
+            }
+        }
+    }
+
     /// It is not as the call expected, see [`Precondition`](super::precondition::Precondition).
     pub fn not_as_expected(there: &str) -> Self {
         let detail = format!("{there} Get it again, and repeat the change if it is still meant.");
@@ -141,6 +171,11 @@ impl Gathered {
             self.0.push(error);
             T::default()
         })
+    }
+
+    /// Keeps what is wrong.
+    pub fn add(&mut self, error: WebError) {
+        self.0.push(error);
     }
 
     /// # Errors

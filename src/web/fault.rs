@@ -52,8 +52,32 @@ impl Place {
         Self::Body(name.split('.').map(str::to_owned).collect())
     }
 
+    /// A field within one of the body, by its path there: `items[2].price`, `prices["a.b"]`.
+    pub fn within(field: &str, path: &str) -> Self {
+        let mut steps = vec![field.to_owned()];
+        let mut rest = path;
+        while !rest.is_empty() {
+            let (step, further) = match rest.strip_prefix('[') {
+                Some(inner) if inner.starts_with('"') => inner.split_once("\"]").unwrap_or((inner, "")),
+                Some(inner) => inner.split_once(']').unwrap_or((inner, "")),
+                None => rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len())),
+            };
+            steps.push(step.trim_start_matches('"').replace("\\\"", "\""));
+            rest = further.strip_prefix('.').unwrap_or(further);
+        }
+        Self::Body(steps)
+    }
+
     pub fn parameter(name: &str) -> Self {
         Self::Parameter(name.to_owned())
+    }
+
+    /// Whether one of the two is within the other.
+    pub fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Body(one), Self::Body(other)) => one.starts_with(other) || other.starts_with(one),
+            (one, other) => one == other,
+        }
     }
 
     /// As a JSON pointer (RFC 6901); `None` outside of the body.
@@ -91,5 +115,8 @@ mod tests {
         check(&Place::Body(vec!["a/b~c".to_owned()]), Some("/a~1b~0c"), "a/b~c");
         check(&Place::Body(Vec::new()), Some(""), "");
         check(&Place::parameter("limit"), None, "limit");
+        check(&Place::within("json", ""), Some("/json"), "json");
+        check(&Place::within("json", "items[2].price"), Some("/json/items/2/price"), "json.items[2].price");
+        check(&Place::within("json", "a[\"b.c\"][0].d"), Some("/json/a/b.c/0/d"), "json.a.b.c[0].d");
     }
 }

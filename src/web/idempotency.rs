@@ -20,6 +20,7 @@ use super::{
     AppState,
     codes::{FaultCode, ProblemCode},
     error::WebError,
+    fault::{Fault, Place},
     input::read_body,
     security::CurrentUser,
 };
@@ -73,8 +74,10 @@ fn under_way() -> WebError {
 }
 
 fn used_otherwise() -> WebError {
-    let used = WebError::unprocessable(
-        "This Idempotency-Key was used for another call; take another one, or make the same call.",
+    let why = "it was used for another call; take another one, or make the same call";
+    let used = WebError::of_faults(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        vec![Fault::new(Place::Header("Idempotency-Key"), FaultCode::Repeated, why)],
     );
     used.with_code(ProblemCode::KeyReused)
 }

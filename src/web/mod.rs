@@ -11,6 +11,7 @@ mod assets;
 mod audit_subjects;
 mod background;
 mod body_schema;
+mod call_body;
 mod codes;
 mod connections;
 mod delay;

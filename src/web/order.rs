@@ -38,7 +38,8 @@ pub struct Order {
     pub action: String,
     pub delay: Option<String>,
     pub queue: Option<String>,
-    pub importance: Option<String>,
+    /// Which one, or none: what the rules say.
+    pub importance: Option<Option<String>>,
     pub note: Option<String>,
     pub message_type: Option<String>,
 }
@@ -50,53 +51,56 @@ impl Order {
             action: pairs.take("action")?.unwrap_or_default(),
             delay: pairs.take("custom_delay")?.or(pairs.take("delay")?),
             queue: pairs.take("queue")?,
-            importance: pairs.take("importance")?,
+            importance: pairs.take("importance")?.map(|word| Some(word).filter(|word| word != BY_RULES)),
             note: pairs.take("note")?,
             message_type: pairs.take("message_type")?,
         })
     }
 
-    /// Refuses what the action has no use for: in a call that is more likely a mistake than a mode.
+    /// Refuses what the action has no use for: in a call that is more likely a mistake than a mode. What goes with one that
+    /// is none is not known.
     pub fn refuse_what_does_not_belong(&self) -> Result<(), WebError> {
+        let mut gathered = Gathered::default();
         let fields = [
             ("delay", self.delay.is_some(), Action::Retry),
             ("queue", self.queue.is_some(), Action::Retry),
             ("importance", self.importance.is_some(), Action::Importance),
             ("note", self.note.is_some(), Action::Discard),
         ];
-        match fields.into_iter().find(|(_, given, action)| *given && action.as_str() != self.action) {
-            Some((field, _, action)) => {
-                Err(WebError::field(field, FaultCode::Excluded, format!("it goes only with {action}")))
+        let is_known = Action::OF_MANY.iter().any(|action| action.as_str() == self.action);
+        for (field, given, action) in fields {
+            if is_known && given && action.as_str() != self.action {
+                gathered.add(WebError::field(field, FaultCode::Excluded, format!("it goes only with {action}")));
             }
-            None => Ok(()),
         }
+        gathered.end()
     }
 
     /// What it comes to, where only these actions are possible.
-    pub fn command(self, possible: &[Action], app: &AppState) -> Result<Command, WebError> {
+    pub fn command(&self, possible: &[Action], app: &AppState) -> Result<Command, WebError> {
         let action = possible.iter().find(|action| action.as_str() == self.action);
         let takes = || possible.iter().map(|action| action.as_str()).collect::<Vec<_>>().join(", ");
         let unknown = || format!("{:?} is not possible; it takes one of {}", self.action, takes());
         Ok(match action.ok_or_else(|| WebError::field("action", FaultCode::Choice, unknown()))? {
             Action::Retry => {
-                let (delay, queue) = read_retry(self.delay, self.queue, app)?;
+                let (delay, queue) = read_retry(self.delay.as_deref(), self.queue.clone(), app)?;
                 Command::Retry { delay, queue }
             }
             Action::Discard => Command::Discard { note: self.note.as_deref().map(read_note).transpose()? },
             Action::Reopen => Command::Reopen,
             Action::Importance => {
                 let missing = || WebError::field("importance", FaultCode::Required, "this action needs it");
-                Command::SetImportance(read_importance(&self.importance.ok_or_else(missing)?)?)
+                read_set_importance(self.importance.as_ref().ok_or_else(missing)?.as_deref())?
             }
-            Action::Note => Command::SetNote(read_note(&self.note.unwrap_or_default())?),
-            Action::Type => Command::SetType(read_type(&self.message_type.unwrap_or_default())?),
+            Action::Note => Command::SetNote(read_note(self.note.as_deref().unwrap_or_default())?),
+            Action::Type => Command::SetType(read_type(self.message_type.as_deref().unwrap_or_default())?),
         })
     }
 }
 
 /// When a retry is due, and where it goes.
 pub fn read_retry(
-    delay: Option<String>,
+    delay: Option<&str>,
     queue: Option<String>,
     app: &AppState,
 ) -> Result<(Duration, Option<String>), WebError> {
@@ -107,8 +111,8 @@ pub fn read_retry(
 }
 
 /// At once, where nothing is said.
-fn read_delay(delay: Option<String>, now: Timestamp) -> Result<Duration, WebError> {
-    let read = delay.map_or(Ok(Duration::ZERO), |text| delay::read(&text, now));
+fn read_delay(delay: Option<&str>, now: Timestamp) -> Result<Duration, WebError> {
+    let read = delay.map_or(Ok(Duration::ZERO), |text| delay::read(text, now));
     read.map_err(|why| WebError::field("delay", FaultCode::Format, why))
 }
 
@@ -132,6 +136,14 @@ fn read_queue(queue: Option<String>, targets: &Targets) -> Result<Option<String>
 
 pub fn read_importance(word: &str) -> Result<Importance, WebError> {
     Importance::from_str(word).map_err(|why| WebError::field("importance", FaultCode::Choice, why))
+}
+
+/// What a form says where the rules are to decide.
+pub const BY_RULES: &str = "rules";
+
+/// An importance that is set by hand, or none: what the rules say.
+pub fn read_set_importance(word: Option<&str>) -> Result<Command, WebError> {
+    word.map_or(Ok(Command::ReleaseImportance), |word| read_importance(word).map(Command::SetImportance))
 }
 
 /// Characters of a note.

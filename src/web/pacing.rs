@@ -79,8 +79,7 @@ impl PacingOrder {
     pub fn read(&self) -> Result<Pacing, WebError> {
         let mut gathered = Gathered::default();
         if self.rate.is_some() && self.spread.is_some() {
-            let both = WebError::field("spread", FaultCode::Excluded, "rate, spread: it takes one of them");
-            gathered.take::<()>(Err(both));
+            gathered.add(WebError::field("spread", FaultCode::Excluded, "rate, spread: it takes one of them"));
         }
         let rate = self.rate.map(|rate| gathered.take(read_rate(rate)));
         let spread = self.spread.as_deref();
@@ -100,12 +99,12 @@ impl CanaryOrder {
     fn read(&self, gathered: &mut Gathered) -> Canary {
         if !(1..=MOST_FIRST).contains(&self.first) {
             let why = format!("it takes a number from 1 to {MOST_FIRST}");
-            gathered.take::<()>(Err(WebError::field("canary.first", FaultCode::Range, why)));
+            gathered.add(WebError::field("canary.first", FaultCode::Range, why));
         }
         let percent = u8::try_from(self.at_most_failed_percent).ok().filter(|percent| *percent < 100);
         if percent.is_none() {
             let why = "it takes a number from 0 to 99";
-            gathered.take::<()>(Err(WebError::field("canary.at_most_failed_percent", FaultCode::Range, why)));
+            gathered.add(WebError::field("canary.at_most_failed_percent", FaultCode::Range, why));
         }
         let wait = gathered.take(read_time("canary.wait", &self.wait, LONGEST_WAIT));
         Canary { first: self.first, wait, at_most_failed_percent: percent.unwrap_or_default() }

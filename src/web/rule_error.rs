@@ -23,7 +23,7 @@ impl From<RuleError> for WebError {
                 error.detail = format!("expression: {detail}");
                 error
             }
-            RuleError::TooMany => Self::unprocessable(detail),
+            RuleError::TooMany => Self::conflict(detail),
             RuleError::InFile(_) => Self::conflict(detail),
             RuleError::Changed(changed) => overtaken(&changed),
             RuleError::Reordered => Self::not_as_expected(&detail),

@@ -1,6 +1,11 @@
 //! What is wrong with a search, for who asks.
 
-use axum::http::StatusCode;
+use std::sync::Arc;
+
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
 use rule_language::{Mistake as Located, Place as At};
 
 use super::{
@@ -8,7 +13,8 @@ use super::{
     codes::{FaultCode, ProblemCode},
     error::WebError,
     fault::{Fault, Place},
-    query::LetterQuery,
+    input::exact_pairs,
+    query::{LetterQuery, Parameters},
     security::Visitor,
 };
 use crate::domain::{
@@ -30,6 +36,19 @@ pub fn mistakes(app: &AppState, query: &LetterQuery) -> Vec<Mistake> {
     }
     let is_withheld = Visitor::current().is_some_and(|visitor| !visitor.may(Right::Payload));
     if is_withheld { parsed.mistakes_without_payloads() } else { Vec::new() }
+}
+
+/// What the address of a list says; all that is wrong with it and with its search is told at once.
+pub struct Searched(pub LetterQuery);
+
+impl FromRequestParts<Arc<AppState>> for Searched {
+    type Rejection = WebError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, WebError> {
+        let pairs = exact_pairs(parts);
+        let search = check(app, &LetterQuery::of_search(&pairs));
+        WebError::both(LetterQuery::read(pairs), search).map(|(query, ())| Self(query))
+    }
 }
 
 /// # Errors

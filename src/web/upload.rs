@@ -7,7 +7,10 @@ use axum::{
 };
 use payload_codec::schema::Upload;
 
-use super::error::WebError;
+use super::{
+    codes::FaultCode,
+    error::{Gathered, WebError},
+};
 
 /// What one upload may take: more than anything inside of it may unpack to, since sources pack well. Bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -34,7 +37,8 @@ impl<S: Send + Sync> FromRequest<S> for Files {
         match media_type(request.headers()).as_str() {
             "multipart/form-data" => {
                 let form = Multipart::from_request(request, state).await;
-                read_form(form.map_err(|rejection| WebError::bad_request(rejection.body_text()))?).await
+                let broken = |why| WebError::body(StatusCode::BAD_REQUEST, FaultCode::Format, why);
+                read_form(form.map_err(|rejection| broken(rejection.body_text()))?).await
             }
             "application/json" | "application/x-www-form-urlencoded" => Err(WebError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -51,7 +55,7 @@ impl<S: Send + Sync> FromRequest<S> for Files {
 }
 
 async fn read_form(mut form: Multipart) -> Result<Files, WebError> {
-    let mut read = Files::default();
+    let (mut read, mut gathered) = (Files::default(), Gathered::default());
     while let Some(part) = form.next_field().await.map_err(|error| broken(&error))? {
         let field = part.name().unwrap_or_default().to_owned();
         let file = part.file_name().map(str::to_owned);
@@ -60,22 +64,25 @@ async fn read_form(mut form: Multipart) -> Result<Files, WebError> {
             // A form without a chosen file sends one without a name.
             (Some(name), _) if name.is_empty() && bytes.is_empty() => {}
             (Some(name), _) => read.files.push(Upload { name, bytes: bytes.into() }),
-            (None, "name") => read.name = Some(name_of(&bytes)?).filter(|name| !name.is_empty()),
+            (None, "name") => read.name = Some(gathered.take(name_of(&bytes))).filter(|name| !name.is_empty()),
             (None, _) => {
-                return Err(WebError::bad_request(format!("{field:?} is no field here; there are name and files")));
+                let why = "there is no such field; there are name and files";
+                gathered.add(WebError::field(&field, FaultCode::Unknown, why));
             }
         }
         if read.files.len() > MAX_PARTS {
-            return Err(WebError::unprocessable(format!("These are more than {MAX_PARTS} files; send them as a zip.")));
+            let why = format!("these are more than {MAX_PARTS} files; send them as a zip");
+            gathered.add(WebError::field("files", FaultCode::Length, why));
+            break;
         }
     }
-    Ok(read)
+    gathered.end().map(|()| read)
 }
 
 fn name_of(bytes: &[u8]) -> Result<String, WebError> {
     match std::str::from_utf8(bytes) {
         Ok(name) if !name.contains('\0') => Ok(name.trim().to_owned()),
-        _ => Err(WebError::bad_request("name: it takes text in UTF-8")),
+        _ => Err(WebError::field("name", FaultCode::Format, "it takes text in UTF-8")),
     }
 }
 
@@ -94,5 +101,5 @@ fn refused(status: StatusCode) -> WebError {
                       message here is made of.";
         return WebError::new(status, detail);
     }
-    WebError::bad_request("The files did not arrive whole.")
+    WebError::body(StatusCode::BAD_REQUEST, FaultCode::Format, "The files did not arrive whole.")
 }

@@ -26,9 +26,14 @@ mkdir -p "$dir"/{data,home,log}
 [ -e "$dir/ports" ] || free_ports 6 >"$dir/ports"
 mapfile -t ports <"$dir/ports"
 amqp=${ports[0]} amqps=${ports[1]} management=${ports[2]} prometheus=${ports[3]} dist=${ports[4]} epmd=${ports[5]}
-server=$("$rig/find.sh" rabbitmq-server)
+root=$("$rig/release.sh" root)
+server=$("$rig/find.sh" rabbitmq-server) || {
+  echo "rig: RabbitMQ${DLO_TEST_RABBITMQ:+ $DLO_TEST_RABBITMQ} is not here${root:+, in $root}; run" \
+    "${DLO_TEST_RABBITMQ:+DLO_TEST_RABBITMQ=$DLO_TEST_RABBITMQ }$rig/setup.sh rabbitmq" >&2
+  exit 1
+}
 # Paths as the node knows them.
-server=${server#"$("$rig/release.sh" root)"} seen=$("$rig/release.sh" sees "$dir")
+server=${server#"$root"} seen=$("$rig/release.sh" sees "$dir")
 
 write_config() {
   cat <<CONF

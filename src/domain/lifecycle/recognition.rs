@@ -49,9 +49,9 @@ pub struct SentBack {
 impl SentBack {
     /// Not a message, but that the framework at `queue` retries by itself, as was seen `at`. It is kept among what was sent
     /// back, for as long.
-    pub fn own_retries(queue: &str, at: Timestamp, number: u64) -> Self {
+    pub fn own_retries(broker: &str, queue: &str, at: Timestamp, number: u64) -> Self {
         Self {
-            key: ContentKey::of_own_retries(queue),
+            key: ContentKey::of_own_retries(broker, queue),
             id_key: None,
             id: LetterId::from_uuid(uuid::Uuid::nil()),
             queue: queue.to_owned(),

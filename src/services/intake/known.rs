@@ -39,7 +39,7 @@ impl Known {
                 ids.extend(arrival.id_key.map(|id| (id, queue)));
             }
             if may_have_own_retries(&arrival.message) {
-                contents.push((ContentKey::of_own_retries(queue), queue));
+                contents.push((ContentKey::of_own_retries(&intake.broker, queue), queue));
             }
         }
         for wanted in [&mut contents, &mut ids] {
@@ -105,6 +105,7 @@ impl Known {
             automatic: arrival.failure.rounds,
             letter: None,
             ..SentBack::own_retries(
+                "",
                 arrival.failure.queue.as_deref().unwrap_or_default(),
                 Timestamp::MAX,
                 arrival.failure.rounds,

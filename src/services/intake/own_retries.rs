@@ -88,12 +88,13 @@ fn try_of(arrival: &Arrival, number: u64) -> (ContentKey, Option<String>, Option
 /// Holds what came from a queue whose framework retries by itself, as `known` says, or was seen to.
 ///
 /// A copy alone does not say so: anybody may write that it is one. The try before has come as well.
-pub(super) fn hold_all(arrivals: &mut [&mut Arrival], known: &Known, retries: &OwnRetries) {
+pub(super) fn hold_all(intake: &Intake, arrivals: &mut [&mut Arrival], known: &Known, retries: &OwnRetries) {
     for arrival in arrivals {
         let Some(queue) = arrival.failure.queue.as_deref().filter(|_| may_have_own_retries(&arrival.message)) else {
             continue;
         };
-        let retries = retries.queues.contains(queue) || known.of(ContentKey::of_own_retries(queue)).next().is_some();
+        let key = ContentKey::of_own_retries(&intake.broker, queue);
+        let retries = retries.queues.contains(queue) || known.of(key).next().is_some();
         arrival.decision = hold(arrival.decision.take(), retries, &mut arrival.remarks);
     }
 }
@@ -109,9 +110,9 @@ pub(super) async fn remember(
     for arrival in arrivals {
         let Some((queue, retry)) = arrival.failure.queue.as_deref().zip(arrival.own_retry) else { continue };
         let is_fresh = |marker: &SentBack| arrival.received_at.since(marker.sent_at) < FRESH;
-        let is_known = known.of(ContentKey::of_own_retries(queue)).any(is_fresh);
+        let is_known = known.of(ContentKey::of_own_retries(&intake.broker, queue)).any(is_fresh);
         if retries.queues.contains(queue) && !is_known {
-            seen.insert(queue, SentBack::own_retries(queue, arrival.received_at, retry.number));
+            seen.insert(queue, SentBack::own_retries(&intake.broker, queue, arrival.received_at, retry.number));
         }
     }
     if seen.is_empty() {

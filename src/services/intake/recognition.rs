@@ -89,10 +89,10 @@ async fn recognise_all(
     arrivals.retain(|arrival| arrival.failure.queue.is_some());
     let mut known = Known::load(intake, &arrivals).await?;
     let mut retries = retries.clone();
-    own_retries::hold_all(&mut arrivals, &known, &retries);
+    own_retries::hold_all(intake, &mut arrivals, &known, &retries);
     compare_all(intake, &mut arrivals, &mut known, &mut retries).await?;
     own_retries::find_tries_before(intake, &mut arrivals, &mut retries).await?;
-    own_retries::hold_all(&mut arrivals, &known, &retries);
+    own_retries::hold_all(intake, &mut arrivals, &known, &retries);
     own_retries::remember(intake, &arrivals, &known, &retries).await?;
     Ok(known.letters().clone())
 }

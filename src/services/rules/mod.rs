@@ -148,6 +148,13 @@ impl Rules {
         self.file_problem.send_if_modified(is_new);
     }
 
+    /// All that is wrong with a rule, whatever other rules there are.
+    pub async fn mistakes(&self, rule: &Rule) -> Vec<RuleError> {
+        let rule = tidy(rule);
+        let expression = check_expression(&rule.expression).await;
+        [check_name(&rule.name), expression].into_iter().filter_map(Result::err).collect()
+    }
+
     /// Writes a rule, a new one without `id`. It is in force for what comes in from now on. `place` counts from 0 in the
     /// order in which rules are tried; where none is given it stays where it is, or comes last.
     pub async fn set(
@@ -159,9 +166,10 @@ impl Rules {
         by: &Actor,
     ) -> Result<RuleId, RuleError> {
         self.check_place()?;
+        if let Some(mistake) = self.mistakes(rule).await.into_iter().next() {
+            return Err(mistake);
+        }
         let rule = tidy(rule);
-        check_name(&rule.name)?;
-        check_expression(&rule.expression).await?;
         let before = self.store.rules().await?;
         let was = before.iter().position(|active| Some(active.id) == id);
         if id.is_some() && was.is_none() {

@@ -185,7 +185,9 @@ impl Schemas {
 
     /// Says of which type messages are that come by something.
     pub async fn map(&self, mapping: &Mapping, expected: &Expected, by: &Actor) -> Result<(), MappingError> {
-        mapping.check().map_err(|(field, why)| MappingError::Invalid(field, why))?;
+        if let Some((field, why)) = mapping.mistakes().into_iter().next() {
+            return Err(MappingError::Invalid(field, why));
+        }
         self.changes.set_mapping(mapping, expected, by).await?;
         Ok(self.reload().await?)
     }

@@ -12,7 +12,7 @@ use crate::{
     domain::{
         command::Refusal,
         content_key::ContentKey,
-        edit::{Edit, HeaderEdit, Property, PropertyEdit},
+        edit::{Edit, EditPart, HeaderEdit, Property, PropertyEdit},
         letter::LetterId,
         retry_limits::RetryLimits,
     },
@@ -45,7 +45,7 @@ pub(crate) fn apply(
     copy: LetterId,
     limits: &RetryLimits,
 ) -> Result<EditedMessage, Refusal> {
-    limits.targets.check(original.target).map_err(Refusal::Unfit)?;
+    limits.targets.check(original.target).or_else(|why| unfit_part(EditPart::Queue, why))?;
     let bodies = &limits.bodies;
     let mut message = original.message.clone();
     if let Some(body) = &edit.body {
@@ -79,20 +79,29 @@ pub(crate) fn apply(
     Ok(EditedMessage { message, message_type: account.failure.message_type, content, id_key, danger })
 }
 
-fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {
+/// Whether a header of a message can be changed so.
+///
+/// # Errors
+/// Why not, in words.
+pub fn check_header(message: &Message, header: &HeaderEdit) -> Result<(), String> {
     let name = header.name();
     if name.is_empty() {
-        return unfit("a header has to have a name");
+        return Err("a header has to have a name".to_owned());
     }
     if outgoing::takes_over(name) {
-        return unfit(format!("the header {name} is not for editing: a retry takes it off or writes it anew"));
+        return Err(format!("the header {name} is not for editing: a retry takes it off or writes it anew"));
     }
+    if matches!(header, HeaderEdit::Remove { .. }) && message.headers.get(name).is_none() {
+        return Err(format!("the header {name} cannot be removed: the message has none of that name"));
+    }
+    Ok(())
+}
+
+fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {
+    check_header(message, header).or_else(|why| unfit_part(EditPart::of(header), why))?;
     match header {
-        HeaderEdit::Set { value, .. } => message.headers.put(name, FieldValue::string(value)),
-        HeaderEdit::Remove { .. } if message.headers.get(name).is_none() => {
-            return unfit(format!("the header {name} cannot be removed: the message has none of that name"));
-        }
-        HeaderEdit::Remove { .. } => message.headers.remove_where(|key| key == name),
+        HeaderEdit::Set { name, value } => message.headers.put(name, FieldValue::string(value)),
+        HeaderEdit::Remove { name } => message.headers.remove_where(|key| key == name),
     }
     Ok(())
 }
@@ -212,10 +221,11 @@ fn check_arrives(outgoing: &Message, header: &HeaderEdit) -> Result<(), Refusal>
     if is_as_meant {
         return Ok(());
     }
-    unfit(format!(
+    let why = format!(
         "the edit of the header {name} would not arrive: what leaves is the message as it was before its framework gave \
          it up"
-    ))
+    );
+    unfit_part(EditPart::of(header), why)
 }
 
 fn check_property(outgoing: &Message, edit: &PropertyEdit) -> Result<(), Refusal> {
@@ -223,10 +233,15 @@ fn check_property(outgoing: &Message, edit: &PropertyEdit) -> Result<(), Refusal
     if property.of(&outgoing.properties).as_deref() == edit.value() {
         return Ok(());
     }
-    unfit(format!(
+    let why = format!(
         "the edit of the property {property} would not arrive: what leaves is the message as it was before its framework \
          gave it up"
-    ))
+    );
+    unfit_part(EditPart::Property(property), why)
+}
+
+fn unfit_part(part: EditPart, why: String) -> Result<(), Refusal> {
+    Err(Refusal::UnfitPart { part, why })
 }
 
 fn unfit<T>(why: impl Into<String>) -> Result<T, Refusal> {

@@ -9,6 +9,7 @@ use crate::{
     domain::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
+        edit::EditPart,
         letter::LetterId,
         lifecycle::{LetterState, commands::Decider},
         rights::Right,
@@ -113,7 +114,10 @@ pub(crate) fn check_reach(by: &Actor, letter: &LetterState, target: Option<&str>
         Err(Refusal::NotAllowed)
     } else {
         match target.filter(|target| !may(Right::Act, target)) {
-            Some(target) => Err(Refusal::Unfit(format!("the queue {target} is not one of your teams"))),
+            Some(target) => {
+                let why = format!("the queue {target} is not one of your teams");
+                Err(Refusal::UnfitPart { part: EditPart::Queue, why })
+            }
             None => Ok(()),
         }
     }

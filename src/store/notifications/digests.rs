@@ -21,6 +21,13 @@ use crate::{
     },
 };
 
+/// A digest's place among all, the newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DigestPlace {
+    pub made_at: Timestamp,
+    pub id: Uuid,
+}
+
 /// A digest to write down.
 #[derive(Clone, Copy, Debug)]
 pub struct NewDigest<'a> {
@@ -147,16 +154,26 @@ impl StoreReader {
         })
     }
 
-    /// The digests of that name, or where none is given of all, the newest first. They are about all queues, so that they
+    /// The digests of that name, or where none is given of all, the newest first, from behind a place on. They are about all queues, so that they
     /// are not there for who sees only some.
-    pub async fn digests(&self, name: Option<&str>, limit: usize) -> Result<Vec<DigestRecord>, StoreError> {
+    pub async fn digests(
+        &self,
+        name: Option<&str>,
+        behind: Option<DigestPlace>,
+        limit: usize,
+    ) -> Result<Vec<DigestRecord>, StoreError> {
         if !self.scope.is_everything() {
             return Ok(Vec::new());
         }
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new(SELECT);
+            select.push(" WHERE TRUE");
             if let Some(name) = name {
-                select.push(" WHERE d.name = ").push_bind(name);
+                select.push(" AND d.name = ").push_bind(name);
+            }
+            if let Some(DigestPlace { made_at, id }) = behind {
+                select.push(" AND (d.made_at, d.id) < (").push_bind(made_at.as_micros());
+                select.push(", ").push_bind(id).push(")");
             }
             select.push(" ORDER BY d.made_at DESC, d.id DESC LIMIT ").push_bind(bigint(limit as u64));
             select.build_query_as().fetch_all(pool).await?

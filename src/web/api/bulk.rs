@@ -10,16 +10,17 @@ use uuid::Uuid;
 
 use super::{
     bulk_filter::BulkFilter,
+    change::given,
     jobs::{Started, started},
     words,
 };
 use crate::{
-    domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
+    domain::{command::Command, job::Bulk, letter::LetterId},
     web::{
         AppState, background,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
-        error::WebError,
-        input::JsonBody,
+        error::{Gathered, WebError},
         order::{Action, Order},
         pacing::{CanaryOrder, PacingOrder},
         query::When,
@@ -48,9 +49,10 @@ pub struct BulkAction {
     /// For `retry`: where to; if left out, where a waiting retry goes already, or else the queue each failed in.
     #[schema(min_length = 1, max_length = 255)]
     queue: Option<String>,
-    /// For `importance`: which one.
+    /// For `importance`: which one; `null` gives them back to the rules, which are tried again a moment later.
+    #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<words::Importance>)]
-    importance: Option<String>,
+    importance: Option<Option<String>>,
     /// For `retry` with `filter`: so many messages a second.
     #[schema(minimum = 1, maximum = 10_000, example = 20)]
     rate: Option<u64>,
@@ -77,77 +79,101 @@ pub struct BulkAction {
 pub async fn start(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    JsonBody(action): JsonBody<BulkAction>,
+    JsonBody(order): JsonBody<BulkAction>,
 ) -> Result<Response, WebError> {
-    let now = app.clock.now();
-    let command = action.command(&app)?;
-    let job = match &action.filter {
-        None => app.triage.act_as_job(&action.letters()?, &command, &user).await?,
-        Some(filter) => background::begin(&app, action.bulk(filter, command, &user, now)?).await?.job,
+    let job = match order {
+        BulkOrder::Letters(ids, command) => app.triage.act_as_job(&ids, &command, &user).await?,
+        BulkOrder::All(bulk) => background::begin(&app, *bulk).await?.job,
     };
     Ok(started(job))
 }
 
+/// One thing done with these letters, or with all that a filter lets through.
+pub enum BulkOrder {
+    Letters(Vec<LetterId>, Command),
+    All(Box<Bulk>),
+}
+
+impl CallBody for BulkAction {
+    type Read = BulkOrder;
+
+    async fn read(self, call: &Call<'_>) -> Result<BulkOrder, WebError> {
+        let (now, by) = (call.app.clock.now(), call.user().await?);
+        let order = self.order();
+        let belongs = WebError::both(order.refuse_what_does_not_belong(), self.check_pacing_belongs());
+        let command = order.command(Action::OF_MANY, call.app);
+        let Some(filter) = &self.filter else {
+            let letters = WebError::both(self.letters(), belongs);
+            return WebError::both(command, letters).map(|(command, (ids, _))| BulkOrder::Letters(ids, command));
+        };
+        let filter = filter.read(command.as_ref().ok(), now);
+        let filter = filter.and_then(|filter| search::refuse_blind(&filter, &by).map(|()| filter));
+        let filter = WebError::both(filter, self.check_one_target());
+        let limits = WebError::both(self.until(now), self.pacing().read());
+        let read = WebError::both(WebError::both(command, filter), WebError::both(limits, belongs))?;
+        let ((command, (filter, ())), ((until, pacing), _)) = read;
+        Ok(BulkOrder::All(Box::new(Bulk { filter, until, left: None, command, pacing, by })))
+    }
+}
+
 impl BulkAction {
-    /// The same as something to be done with all that a filter lets through.
-    pub(super) fn of_filter(&self, app: &AppState, by: &Actor) -> Result<Bulk, WebError> {
-        let missing = || WebError::field("filter", FaultCode::Required, "it takes a filter");
-        let command = self.command(app)?;
-        self.bulk(self.filter.as_ref().ok_or_else(missing)?, command, by, app.clock.now())
+    pub(super) const fn has_filter(&self) -> bool {
+        self.filter.is_some()
     }
 
-    /// What is to be done with all that the filter lets through.
-    fn bulk(&self, filter: &BulkFilter, command: Command, by: &Actor, now: Timestamp) -> Result<Bulk, WebError> {
-        if self.ids.is_some() {
-            return Err(WebError::field("filter", FaultCode::Excluded, "ids, filter: it takes one of them"));
-        }
+    fn check_one_target(&self) -> Result<(), WebError> {
+        let both = || WebError::field("ids", FaultCode::Excluded, "ids, filter: it takes one of them");
+        self.ids.is_none().then_some(()).ok_or_else(both)
+    }
+
+    fn until(&self, now: Timestamp) -> Result<Timestamp, WebError> {
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
         let until = until.map_err(|why| WebError::field("until", FaultCode::Format, why))?;
-        let until = until.map_or(now, |until| until.resolve(now).min(now));
-        let (filter, pacing) = (filter.read(&command, now)?, self.pacing().read()?);
-        search::refuse_blind(&filter, by)?;
-        Ok(Bulk { filter, until, left: None, command, pacing, by: by.clone() })
+        Ok(until.map_or(now, |until| until.resolve(now).min(now)))
     }
 
     fn pacing(&self) -> PacingOrder {
         PacingOrder { rate: self.rate, spread: self.spread.clone(), canary: self.canary.clone() }
     }
 
-    /// What it is held back by, which only a retry of all that a filter lets through is.
-    fn check_pacing(&self) -> Result<(), WebError> {
+    /// Only a retry of all that a filter lets through is held back.
+    fn check_pacing_belongs(&self) -> Result<(), WebError> {
         let given =
             [("rate", self.rate.is_some()), ("spread", self.spread.is_some()), ("canary", self.canary.is_some())];
-        let Some((field, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-        match (&*self.action, &self.filter) {
-            ("retry", Some(_)) => self.pacing().read().map(drop),
-            ("retry", None) => Err(WebError::field(field, FaultCode::Excluded, "it goes only with filter")),
-            _ => Err(WebError::field(field, FaultCode::Excluded, "it goes only with retry")),
+        let why = match (&*self.action, &self.filter) {
+            ("retry" | "", Some(_)) => return Ok(()),
+            ("retry" | "", None) => "it goes only with filter",
+            _ => "it goes only with retry",
+        };
+        let mut gathered = Gathered::default();
+        for (field, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            gathered.add(WebError::field(field, FaultCode::Excluded, why));
         }
+        gathered.end()
     }
 
     /// Each letter once, however often it is named.
     fn letters(&self) -> Result<Vec<LetterId>, WebError> {
+        let mut gathered = Gathered::default();
         if self.until.is_some() {
-            return Err(WebError::field("until", FaultCode::Excluded, "it goes only with filter"));
+            gathered.add(WebError::field("until", FaultCode::Excluded, "it goes only with filter"));
         }
         let ids: BTreeSet<_> = self.ids.iter().flatten().copied().map(LetterId::from_uuid).collect();
         if ids.is_empty() {
-            return Err(WebError::field("ids", FaultCode::Required, "it takes at least one id of a letter; or filter"));
+            let why = "it takes at least one id of a letter; or filter";
+            gathered.add(WebError::field("ids", FaultCode::Required, why));
         }
-        Ok(ids.into_iter().collect())
+        gathered.end().map(|()| ids.into_iter().collect())
     }
 
-    fn command(&self, app: &AppState) -> Result<Command, WebError> {
-        let order = Order {
+    fn order(&self) -> Order {
+        Order {
             action: self.action.clone(),
             delay: self.delay.clone(),
             queue: self.queue.clone(),
             importance: self.importance.clone(),
             note: self.note.clone(),
             message_type: None,
-        };
-        order.refuse_what_does_not_belong()?;
-        self.check_pacing()?;
-        order.command(Action::OF_MANY, app)
+        }
     }
 }

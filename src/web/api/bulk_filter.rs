@@ -21,7 +21,7 @@ use crate::{
         codes::FaultCode,
         error::{Gathered, WebError},
         fault::{Fault, Place},
-        query::{LetterQuery, Pairs, Parameters},
+        query::{LetterQuery, Pairs, Parameters, SearchText},
         search,
     },
 };
@@ -72,9 +72,14 @@ fn property(parameter: Parameter) -> RefOr<Schema> {
 }
 
 impl BulkFilter {
-    /// The letters that it lets through at this moment. Where it says nothing of the status, those that take the command.
-    pub fn read(&self, command: &Command, now: Timestamp) -> Result<LetterFilter, WebError> {
+    /// The letters that it lets through at this moment. Where it says nothing of the status, those that take the command, as
+    /// far as that is known.
+    pub fn read(&self, command: Option<&Command>, now: Timestamp) -> Result<LetterFilter, WebError> {
         let mut pairs = Pairs::exact(self.0.iter().flat_map(words_of));
+        let searched = match LetterQuery::of_search(&pairs).search.as_ref().map(SearchText::parsed) {
+            Some(Err(mistakes)) => search::refused(&Place::field("filter.q"), mistakes),
+            _ => Ok(()),
+        };
         if self.0.is_empty() {
             let everything = "it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
             return Err(WebError::field("filter", FaultCode::Length, everything));
@@ -82,13 +87,10 @@ impl BulkFilter {
         let mut gathered = Gathered::default();
         let query = gathered.take(LetterQuery::take(&mut pairs));
         gathered.take(pairs.finish(&words().collect::<Vec<_>>().join(", ")));
-        gathered.end().map_err(within_filter)?;
-        if let Some(Err(mistakes)) = query.search.as_ref().map(|search| search.parsed()) {
-            search::refused(&Place::field("filter.q"), mistakes)?;
-        }
+        WebError::both(gathered.end().map_err(within_filter), searched)?;
         let mut filter = query.filter(now);
         if query.leaves_status_open() && filter.statuses.is_empty() {
-            filter.statuses = command.allowed_in().to_vec();
+            filter.statuses = command.map(|command| command.allowed_in().to_vec()).unwrap_or_default();
         }
         Ok(filter)
     }
@@ -125,7 +127,7 @@ mod tests {
 
     fn read(json: &str) -> Result<LetterFilter, String> {
         let filter: BulkFilter = serde_json::from_str(json).expect(json);
-        filter.read(&Command::Reopen, NOW).map_err(|error| error.detail)
+        filter.read(Some(&Command::Reopen), NOW).map_err(|error| error.detail)
     }
 
     /// A script whose variable is unset, or holds a space, must not act on everything.

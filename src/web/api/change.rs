@@ -11,9 +11,9 @@ use crate::{
     domain::{command::Command, letter::Letter},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         error::{Gathered, WebError},
-        input::JsonBody,
-        order::{read_importance, read_note, read_type},
+        order::{read_note, read_set_importance, read_type},
         path_id::PathId,
         precondition::{ETag, Precondition},
         security::CurrentUser,
@@ -43,13 +43,12 @@ pub(super) fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option
     Option::deserialize(value).map(Some)
 }
 
-impl Change {
-    fn commands(self) -> Result<Vec<Command>, WebError> {
+impl CallBody for Change {
+    type Read = Vec<Command>;
+
+    async fn read(self, _: &Call<'_>) -> Result<Vec<Command>, WebError> {
         let mut gathered = Gathered::default();
-        let importance = self.importance.map(|word| match word {
-            Some(word) => read_importance(&word).map(|importance| Some(Command::SetImportance(importance))),
-            None => Ok(Some(Command::ReleaseImportance)),
-        });
+        let importance = self.importance.map(|word| read_set_importance(word.as_deref()).map(Some));
         let note = self.note.map(|text| read_note(&text.unwrap_or_default()).map(|note| Some(Command::SetNote(note))));
         let message_type =
             self.message_type.map(|name| read_type(&name.unwrap_or_default()).map(|name| Some(Command::SetType(name))));
@@ -67,9 +66,8 @@ pub async fn change(
     user: CurrentUser,
     PathId(id): PathId<Letter>,
     Precondition(expected): Precondition,
-    JsonBody(change): JsonBody<Change>,
+    JsonBody(commands): JsonBody<Change>,
 ) -> Result<(ETag, Json<LetterItem>), WebError> {
-    let commands = change.commands()?;
     reply::done_or_refused(&app.triage.act_on_one(id, &commands, &expected, &user).await?)?;
     summary(&app, id).await
 }

@@ -1,6 +1,6 @@
 //! What may be done with one letter.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{Json, extract::State};
 use payload_codec::unwrap::UnwrapMode;
@@ -26,9 +26,9 @@ use crate::{
     services::decoding::{confirmed::Confirmed, reading::EditedAs},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
-        error::{Gathered, WebError},
-        input::JsonBody,
+        error::WebError,
         order::{read_note, read_retry},
         path_id::{PathId, missing},
         precondition::ETag,
@@ -63,40 +63,69 @@ pub struct Retry {
     properties: Option<PropertyChanges>,
 }
 
+/// When a letter goes back, and where to; with an edit, as what.
+pub struct RetryOrder {
+    edit: Option<Edit>,
+    delay: Duration,
+    queue: Option<String>,
+}
+
+impl CallBody for Retry {
+    type Read = RetryOrder;
+
+    async fn read(mut self, call: &Call<'_>) -> Result<RetryOrder, WebError> {
+        let retry = read_retry(self.delay.as_deref(), self.queue.take(), call.app);
+        let edit = self.edit(call.app, call.id::<Letter>().await?).await;
+        let (edit, (delay, queue)) = WebError::both(edit, retry)?;
+        Ok(RetryOrder { edit, delay, queue })
+    }
+}
+
 impl Retry {
     /// What it changes in a letter, when it changes anything.
     async fn edit(&mut self, app: &AppState, id: LetterId) -> Result<Option<Edit>, WebError> {
-        let body = match (&self.json, &self.text, &self.body_base64) {
-            (Some(json), None, None) => Some(edited_payload(app, id, json.get().to_owned(), EditedAs::Json).await?),
-            (None, Some(text), None) => Some(edited_payload(app, id, text.clone(), EditedAs::Text).await?),
-            (None, None, body) => edited_body(body.as_deref())?,
-            _ => {
-                return Err(WebError::field(
-                    "json",
-                    FaultCode::Excluded,
-                    "body_base64, json, text: it takes one of them",
-                ));
-            }
-        };
-        let headers = self.headers.as_ref().map(HeaderChanges::read).transpose()?;
-        let properties = self.properties.take().map(PropertyChanges::read).transpose()?;
-        let is_edit = body.is_some() || headers.is_some() || properties.is_some();
-        let (headers, properties) = (headers.unwrap_or_default(), properties.unwrap_or_default());
-        if !is_edit {
+        let payloads = self.payloads();
+        if payloads.is_empty() && self.headers.is_none() && self.properties.is_none() {
             return Ok(None);
         }
-        if body.is_some() {
+        let letter = app.letter(id).await?.ok_or_else(missing::<Letter>)?;
+        if !payloads.is_empty() {
             // Otherwise the answer tells whether a guess at the body is right.
-            app.letter(id).await?.ok_or_else(missing::<Letter>)?;
             Visitor::need(Right::Payload)?;
         }
-        let edit = Edit { body, headers, properties };
         let message = app.store().messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;
+        let headers = self.headers.as_ref().map(|headers| headers.read(&message)).transpose();
+        let properties = self.properties.take().map(PropertyChanges::read).transpose();
+        let edits = WebError::both(headers, properties);
+        let (body, (headers, properties)) = WebError::both(self.body(app, letter, &payloads).await, edits)?;
+        let (headers, properties) = (headers.unwrap_or_default(), properties.unwrap_or_default());
+        let edit = Edit { body, headers, properties };
         if app.triage.changes_nothing(&message, &edit) {
             let given = self.json.as_deref().map(RawValue::get).or(self.text.as_deref());
             check_may_be_same(app, id, given).await?;
         }
         Ok(Some(app.triage.with_consequences(&message, edit)))
+    }
+
+    /// The fields by which it brings another body.
+    fn payloads(&self) -> Vec<&'static str> {
+        let given =
+            [("json", self.json.is_some()), ("text", self.text.is_some()), ("body_base64", self.body_base64.is_some())];
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect()
+    }
+
+    async fn body(&self, app: &AppState, letter: Letter, payloads: &[&str]) -> Result<Option<Vec<u8>>, WebError> {
+        if payloads.len() > 1 {
+            let one = |field: &&str| {
+                WebError::field(field, FaultCode::Excluded, "body_base64, json, text: it takes one of them")
+            };
+            return WebError::all(payloads.iter().map(one).collect()).map_or(Ok(None), Err);
+        }
+        match (&self.json, &self.text) {
+            (Some(json), _) => edited_payload(app, letter, json.get().to_owned(), EditedAs::Json).await.map(Some),
+            (None, Some(text)) => edited_payload(app, letter, text.clone(), EditedAs::Text).await.map(Some),
+            (None, None) => edited_body(self.body_base64.as_deref()),
+        }
     }
 }
 
@@ -125,12 +154,9 @@ pub async fn retry(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    JsonBody(mut retry): JsonBody<Retry>,
+    JsonBody(order): JsonBody<Retry>,
 ) -> Result<(ETag, Json<LetterItem>), WebError> {
-    let mut gathered = Gathered::default();
-    let edit = gathered.take(retry.edit(&app, id).await);
-    let (delay, queue) = gathered.take(read_retry(retry.delay, retry.queue, &app));
-    gathered.end()?;
+    let RetryOrder { edit, delay, queue } = order;
     let Some(edit) = edit else { return carry_out(&app, &user, id, &[Command::Retry { delay, queue }]).await };
     let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &user).await?;
     let copy = edited.map_err(|refusal| reply::refused(&refusal))?;
@@ -146,6 +172,15 @@ pub struct Discard {
     note: Option<String>,
 }
 
+impl CallBody for Discard {
+    /// Its note.
+    type Read = Option<String>;
+
+    async fn read(self, _: &Call<'_>) -> Result<Option<String>, WebError> {
+        self.note.as_deref().map(read_note).transpose()
+    }
+}
+
 /// Set it aside for good; it can be undone until retention removes it
 #[utoipa::path(post, path = "/letters/{id}/discard", operation_id = "discard_letter", tag = "letters",
     params(PathId<Letter>), request_body = Discard, responses(
@@ -157,9 +192,8 @@ pub async fn discard(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    JsonBody(discard): JsonBody<Discard>,
+    JsonBody(note): JsonBody<Discard>,
 ) -> Result<(ETag, Json<LetterItem>), WebError> {
-    let note = discard.note.as_deref().map(read_note).transpose()?;
     carry_out(&app, &user, id, &[Command::Discard { note }]).await
 }
 
@@ -167,6 +201,14 @@ pub async fn discard(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
+
+impl CallBody for Nothing {
+    type Read = ();
+
+    async fn read(self, _: &Call<'_>) -> Result<(), WebError> {
+        Ok(())
+    }
+}
 
 /// Undo a discard, or cancel a scheduled retry
 #[utoipa::path(post, path = "/letters/{id}/reopen", operation_id = "reopen_letter", tag = "letters",
@@ -179,7 +221,7 @@ pub async fn reopen(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    JsonBody(Nothing {}): JsonBody<Nothing>,
+    JsonBody(()): JsonBody<Nothing>,
 ) -> Result<(ETag, Json<LetterItem>), WebError> {
     carry_out(&app, &user, id, &[Command::Reopen]).await
 }

@@ -17,7 +17,13 @@ use super::payload::ReadPayload;
 use super::words;
 use crate::{
     services::decoding::{reading::Reading, request::DecodeRequest},
-    web::{AppState, codes::FaultCode, error::WebError, input::JsonBody, problem::Problem},
+    web::{
+        AppState,
+        call_body::{Call, CallBody, JsonBody},
+        codes::FaultCode,
+        error::{Gathered, WebError},
+        problem::Problem,
+    },
 };
 
 /// A body, and what is known of it.
@@ -77,24 +83,28 @@ impl Decoded {
 ))]
 pub async fn decode(
     State(app): State<Arc<AppState>>,
-    JsonBody(body): JsonBody<DecodeRequestBody>,
+    JsonBody(request): JsonBody<DecodeRequestBody>,
 ) -> Result<Json<Decoded>, WebError> {
-    let request = body.request()?;
     let mode = request.mode.clone();
     let reading = app.reader.read_message(request).await;
-    match reading.refusal(&mode) {
-        Some(why) => Err(WebError::unprocessable(format!("It cannot be decoded as requested: {why}."))),
-        None => Ok(Json(Decoded::new(&reading))),
+    let mut gathered = Gathered::default();
+    let refused = [("encoding", reading.refused_encoding(&mode)), ("type", reading.refused_type())];
+    for (field, why) in refused.into_iter().filter_map(|(field, why)| Some((field, why?))) {
+        gathered.add(wrong(field, FaultCode::Invalid, &why));
     }
+    gathered.end().map(|()| Json(Decoded::new(&reading)))
 }
 
-impl DecodeRequestBody {
-    fn request(self) -> Result<DecodeRequest, WebError> {
-        let body = BASE64_STANDARD.decode(&self.body_base64).map_err(|error| wrong("body_base64", &error))?;
-        let headers = match &self.headers {
-            Some(headers) => table_from_json(headers).map_err(|why| wrong("headers", &why))?,
-            None => Default::default(),
-        };
+impl CallBody for DecodeRequestBody {
+    type Read = DecodeRequest;
+
+    async fn read(self, _: &Call<'_>) -> Result<DecodeRequest, WebError> {
+        let mut gathered = Gathered::default();
+        let body =
+            BASE64_STANDARD.decode(&self.body_base64).map_err(|why| wrong("body_base64", FaultCode::Format, &why));
+        let headers = self.headers.as_ref().map(table_from_json).transpose();
+        let kinds = self.encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect()).transpose();
+        let kinds = kinds.map_err(|why| wrong("encoding", FaultCode::Choice, &why));
         let message = Message {
             exchange: self.exchange.unwrap_or_default(),
             routing_key: self.routing_key.unwrap_or_default(),
@@ -103,18 +113,17 @@ impl DecodeRequestBody {
                 content_encoding: self.content_encoding,
                 ..Properties::default()
             },
-            headers,
-            body,
+            headers: gathered
+                .take(headers.map_err(|why| wrong("headers", FaultCode::Format, &why)))
+                .unwrap_or_default(),
+            body: gathered.take(body),
         };
-        let kinds = self.encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect());
-        let mode = match kinds.transpose().map_err(|error| wrong("encoding", &error))? {
-            Some(kinds) => UnwrapMode::Exactly(kinds),
-            None => UnwrapMode::Automatic,
-        };
+        let mode = gathered.take(kinds).map_or(UnwrapMode::Automatic, UnwrapMode::Exactly);
+        gathered.end()?;
         Ok(DecodeRequest { message, queue: self.queue, message_type: self.r#type, mode })
     }
 }
 
-fn wrong(field: &str, why: &dyn std::fmt::Display) -> WebError {
-    WebError::field(field, FaultCode::Format, why)
+fn wrong(field: &str, code: FaultCode, why: &dyn std::fmt::Display) -> WebError {
+    WebError::field(field, code, why)
 }

@@ -6,7 +6,7 @@ use utoipa::openapi::{
     Components, HttpMethod, Info, License, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, Required,
     Schema, Server, Tag, Type,
     header::HeaderBuilder,
-    path::{Operation, Parameter, ParameterIn},
+    path::{Operation, Parameter},
     response::Response,
     schema::AdditionalProperties,
     security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
@@ -117,8 +117,12 @@ pub fn finished(mut description: OpenApi, sign_in: &SignInFacts) -> OpenApi {
     }
     let optional: Vec<String> =
         components.schemas.iter().filter(|(_, schema)| needs_nothing(schema)).map(|(name, _)| name.clone()).collect();
+    // The order of a list is changed beside the list.
+    let ordered: Vec<String> =
+        description.paths.paths.keys().filter_map(|path| path.strip_suffix("/order")).map(str::to_owned).collect();
     for (path, item) in &mut description.paths.paths {
-        let is_edited = operations(item).any(|(_, operation)| has_parameter(operation, "If-Match"));
+        let is_edited =
+            ordered.contains(path) || operations(item).any(|(_, operation)| has_parameter(operation, "If-Match"));
         for (method, operation) in operations(item) {
             allow_no_body(operation, &optional);
             finish(path, method, operation, is_edited, sign_in.asks);
@@ -161,10 +165,7 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: 
         operation.parameters.get_or_insert_default().push(idempotency::parameter().into());
     }
     let has_body = operation.request_body.is_some();
-    let takes = |place: ParameterIn| parameters(operation).any(|parameter| parameter.parameter_in == place);
-    let (has_query, has_header) = (takes(ParameterIn::Query), takes(ParameterIn::Header));
     let is_possible = |fault: &Fault| match fault.status {
-        400 => has_body || has_query || has_header,
         401 => asks,
         // A change that another site wants is refused to everybody.
         403 => asks || method != HttpMethod::Get,

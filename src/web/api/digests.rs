@@ -3,36 +3,35 @@
 use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, extract::State, http::StatusCode, response::IntoResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{digest_report::Report, words};
+use super::{digest_report::Report, reply::made_at};
 use crate::{
-    domain::notification::NotificationState,
     services::digests::Plan,
-    store::DigestRecord,
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::WebError,
-        input::JsonBody,
+        input::Query,
+        query::{Page, Paging},
         security::CurrentUser,
         view::{policy::typed_duration, time::timestamp},
     },
 };
 
-/// Digests of the history.
-const HISTORY: usize = 100;
-
-/// The digests of the configuration, and what was sent.
+/// The digests of the configuration.
 #[derive(Serialize, ToSchema)]
 pub struct DigestList {
     items: Vec<DigestItem>,
-    /// The last ones, newest first.
-    history: Vec<DigestRun>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Digests on all pages.
+    total: usize,
 }
 
 /// A digest of the configuration.
@@ -73,67 +72,19 @@ impl DigestItem {
     }
 }
 
-/// A digest that was made.
-#[derive(Serialize, ToSchema)]
-pub struct DigestRun {
-    id: Uuid,
-    name: String,
-    /// When it was due; null where somebody asked for it.
-    #[schema(format = DateTime)]
-    slot: Option<String>,
-    #[schema(format = DateTime)]
-    made_at: String,
-    made_by: String,
-    /// It says what happened from then on; null for the first one.
-    #[schema(format = DateTime)]
-    since: Option<String>,
-    #[schema(value_type = words::DigestState)]
-    state: &'static str,
-    /// How often it was tried to send it.
-    attempts: u32,
-    /// When it is tried next; null unless it waits.
-    #[schema(format = DateTime)]
-    next_try_at: Option<String>,
-    #[schema(format = DateTime)]
-    sent_at: Option<String>,
-    /// Why it was refused, or the last try failed.
-    problem: Option<String>,
-}
-
-impl From<DigestRecord> for DigestRun {
-    fn from(record: DigestRecord) -> Self {
-        let problem = record.problem().map(str::to_owned);
-        let state = match &record.sending {
-            Some(sending) => sending.state.as_str(),
-            None if record.is_quiet => "quiet",
-            None => NotificationState::Delivered.as_str(),
-        };
-        let in_state = |state| record.sending.as_ref().filter(|sending| sending.state == state);
-        Self {
-            id: record.id,
-            slot: record.slot.map(timestamp),
-            made_at: timestamp(record.made_at),
-            made_by: record.made_by.as_str().to_owned(),
-            since: record.since.map(timestamp),
-            state,
-            attempts: record.sending.as_ref().map_or(0, |sending| sending.attempts),
-            next_try_at: in_state(NotificationState::Waiting).map(|sending| timestamp(sending.due_at)),
-            sent_at: in_state(NotificationState::Delivered).and_then(|sending| sending.ended_at).map(timestamp),
-            problem,
-            name: record.name,
-        }
-    }
-}
-
-/// The digests, when they come next, and what was sent
-#[utoipa::path(get, path = "/digests", operation_id = "list_digests", tag = "digests", responses((status = OK, body = DigestList)))]
-pub async fn digests(State(app): State<Arc<AppState>>) -> Result<Json<DigestList>, WebError> {
+/// The digests, and when they come next
+#[utoipa::path(get, path = "/digests", operation_id = "list_digests", tag = "digests", params(Paging),
+    responses((status = OK, body = DigestList)))]
+pub async fn digests(
+    State(app): State<Arc<AppState>>,
+    Query(paging): Query<Paging>,
+) -> Result<Json<DigestList>, WebError> {
     let now = app.clock.now();
-    let history = app.store().digests(None, HISTORY).await?;
-    Ok(Json(DigestList {
-        items: app.digests.plans().iter().map(|plan| DigestItem::new(plan, now)).collect(),
-        history: history.into_iter().map(DigestRun::from).collect(),
-    }))
+    app.store().ping().await?;
+    let all: Vec<&Plan> = app.digests.plans().iter().collect();
+    let Page { items, next_cursor, total } = paging.page("digests", all, |plan| plan.name.clone())?;
+    let items = items.into_iter().map(|plan| DigestItem::new(plan, now)).collect();
+    Ok(Json(DigestList { items, next_cursor, total }))
 }
 
 /// Which digest is meant.
@@ -144,10 +95,13 @@ pub struct WhichDigest {
     name: Option<String>,
 }
 
-impl WhichDigest {
-    fn plan(self, app: &AppState) -> Result<&Plan, WebError> {
-        let plan = app.digests.plan(self.name.as_deref());
-        plan.map_err(|takes| WebError::field("name", FaultCode::Choice, takes))
+impl CallBody for WhichDigest {
+    type Read = Plan;
+
+    async fn read(self, call: &Call<'_>) -> Result<Plan, WebError> {
+        let plan = call.app.digests.plan(self.name.as_deref());
+        let code = if self.name.is_none() { FaultCode::Required } else { FaultCode::Choice };
+        plan.cloned().map_err(|takes| WebError::field("name", code, takes))
     }
 }
 
@@ -169,10 +123,9 @@ pub struct DigestPreview {
 ))]
 pub async fn preview(
     State(app): State<Arc<AppState>>,
-    JsonBody(which): JsonBody<WhichDigest>,
+    JsonBody(plan): JsonBody<WhichDigest>,
 ) -> Result<Json<DigestPreview>, WebError> {
-    let plan = which.plan(&app)?;
-    let made = app.digests.preview(plan, &app.store()).await?;
+    let made = app.digests.preview(&plan, &app.store()).await?;
     Ok(Json(DigestPreview {
         name: plan.name.clone(),
         would_be_sent: plan.destination.is_some() && made.report.is_worth_sending(),
@@ -187,16 +140,16 @@ pub struct DigestSent {
     id: Uuid,
 }
 
-/// Send a digest now, beside its schedule; `GET digests` shows the result
+/// Send a digest now, beside its schedule; `GET digests/runs/{id}` shows the result
 #[utoipa::path(post, path = "/digests/send", operation_id = "send_digest", tag = "digests", request_body = WhichDigest, responses(
     (status = ACCEPTED, body = DigestSent),
 ))]
 pub async fn send(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    JsonBody(which): JsonBody<WhichDigest>,
-) -> Result<(StatusCode, Json<DigestSent>), WebError> {
-    let plan = which.plan(&app)?;
-    let id = app.digests.send_now(plan, &user).await?;
-    Ok((StatusCode::ACCEPTED, Json(DigestSent { id })))
+    JsonBody(plan): JsonBody<WhichDigest>,
+) -> Result<impl IntoResponse, WebError> {
+    let id = app.digests.send_now(&plan, &user).await?;
+    let (_, place, body) = made_at("digests/runs", id, Json(DigestSent { id }));
+    Ok((StatusCode::ACCEPTED, place, body))
 }

@@ -2,17 +2,28 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use amqp_message::message::Message;
+use axum::http::StatusCode;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
     domain::{
         edit::{HeaderEdit, Property, PropertyEdit},
-        letter::{Letter, LetterId},
+        letter::Letter,
     },
-    services::decoding::reading::{EditProblem, EditedAs},
-    web::{AppState, codes::FaultCode, error::WebError, path_id::missing},
+    services::{
+        decoding::reading::{EditProblem, EditedAs},
+        triage::edits::check_header,
+    },
+    web::{
+        AppState,
+        codes::FaultCode,
+        error::{Gathered, WebError},
+        fault::{Fault, Place},
+    },
 };
 
 /// Changes to headers. What neither names stays as it is.
@@ -28,13 +39,30 @@ pub struct HeaderChanges {
 }
 
 impl HeaderChanges {
-    pub fn read(&self) -> Result<Vec<HeaderEdit>, WebError> {
-        if let Some(name) = self.remove.iter().find(|name| self.set.contains_key(*name)) {
-            return Err(WebError::field("headers", FaultCode::Excluded, format!("{name:?} is both set and removed")));
+    /// The changes, as far as they are possible in this message.
+    pub fn read(&self, message: &Message) -> Result<Vec<HeaderEdit>, WebError> {
+        let set = self
+            .set
+            .iter()
+            .map(|(name, value)| (vec!["set", name], HeaderEdit::Set { name: name.clone(), value: value.clone() }));
+        let places: Vec<String> = (0..self.remove.len()).map(|place| place.to_string()).collect();
+        let removed = self.remove.iter().zip(&places);
+        let remove = removed.map(|(name, place)| (vec!["remove", place], HeaderEdit::Remove { name: name.clone() }));
+        let (mut faults, mut edits) = (Vec::new(), Vec::new());
+        for (steps, edit) in set.chain(remove) {
+            let is_removed = matches!(edit, HeaderEdit::Remove { .. });
+            let wrong = if is_removed && self.set.contains_key(edit.name()) {
+                Some((FaultCode::Excluded, format!("{:?} is both set and removed", edit.name())))
+            } else {
+                check_header(message, &edit).err().map(|why| (FaultCode::Invalid, why))
+            };
+            if let Some((code, why)) = wrong {
+                let steps = ["headers"].into_iter().chain(steps).map(str::to_owned);
+                faults.push(Fault::new(Place::Body(steps.collect()), code, why));
+            }
+            edits.push(edit);
         }
-        let set = self.set.iter().map(|(name, value)| HeaderEdit::Set { name: name.clone(), value: value.clone() });
-        let remove = self.remove.iter().map(|name| HeaderEdit::Remove { name: name.clone() });
-        Ok(set.chain(remove).collect())
+        if faults.is_empty() { Ok(edits) } else { Err(WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, faults)) }
     }
 }
 
@@ -82,11 +110,16 @@ impl PropertyChanges {
             (Property::Priority, priority),
             (Property::Expiration, self.expiration),
         ];
-        let edits = changes.into_iter().filter_map(|(property, value)| {
-            let edit = PropertyEdit::new(property, value?);
-            Some(edit.map_err(|why| WebError::field(&format!("properties.{property}"), FaultCode::Format, why)))
-        });
-        edits.collect()
+        let (mut gathered, mut edits) = (Gathered::default(), Vec::new());
+        for (property, value) in changes.into_iter().filter_map(|(property, value)| Some((property, value?))) {
+            match PropertyEdit::new(property, value) {
+                Ok(edit) => edits.push(edit),
+                Err(why) => {
+                    gathered.add(WebError::field(&format!("properties.{property}"), FaultCode::Format, why));
+                }
+            }
+        }
+        gathered.end().map(|()| edits)
     }
 }
 
@@ -101,22 +134,40 @@ pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebErro
 }
 
 /// The body of a letter with another payload. No digit of its numbers is lost.
-pub async fn edited_payload(app: &AppState, id: LetterId, text: String, edited: EditedAs) -> Result<Vec<u8>, WebError> {
-    let letter = app.letter(id).await?.ok_or_else(missing::<Letter>)?;
-    let written = app.reader.write(&Arc::new(letter), text, edited).await;
+pub async fn edited_payload(
+    app: &AppState,
+    letter: Letter,
+    text: String,
+    edited: EditedAs,
+) -> Result<Vec<u8>, WebError> {
+    let written = app.reader.write(&Arc::new(letter), text.clone(), edited).await;
     written.map_err(|problems| {
-        let told: Vec<String> = problems.iter().map(in_words).collect();
         let field = if edited == EditedAs::Text { "text" } else { "json" };
-        WebError::field(field, FaultCode::Invalid, told.join("; "))
+        let given = serde_json::from_str(&text).unwrap_or_default();
+        // Without line and column: those are of our own layout.
+        let fault = |problem: &EditProblem| {
+            let place = as_given(Place::within(field, &problem.path), &given);
+            Fault::new(place, FaultCode::Invalid, &problem.reason)
+        };
+        WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, problems.iter().map(fault).collect())
     })
 }
 
-/// Without line and column: those are of our own layout.
-fn in_words(problem: &EditProblem) -> String {
-    match &*problem.path {
-        "" => problem.reason.clone(),
-        path => format!("{path}: {}", problem.reason),
-    }
+/// Problems name fields as the schema does, and JSON may name them in its own way: `country_code`, `countryCode`.
+fn as_given(place: Place, given: &Value) -> Place {
+    let Place::Body(steps) = place else { return place };
+    let mut at = Some(given);
+    let named = steps.into_iter().enumerate().map(|(depth, step)| {
+        if depth == 0 {
+            return step;
+        }
+        let fields = at.and_then(Value::as_object);
+        let is_it = |name: &&String| name.replace('_', "").eq_ignore_ascii_case(&step.replace('_', ""));
+        let name = fields.and_then(|fields| fields.keys().find(is_it)).cloned().unwrap_or(step);
+        at = at.and_then(|at| name.parse::<usize>().ok().and_then(|place| at.get(place)).or_else(|| at.get(&name)));
+        name
+    });
+    Place::Body(named.collect())
 }
 
 #[cfg(test)]

@@ -18,8 +18,9 @@ use crate::{
     store::ChangeError,
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         error::WebError,
-        input::{JsonBody, Query},
+        input::Query,
         order::read_note,
         path_id::{PathId, missing},
         precondition::{ETag, Precondition},
@@ -191,6 +192,15 @@ pub struct GroupChange {
     note: Option<Option<String>>,
 }
 
+impl CallBody for GroupChange {
+    /// The note, where something is said of it.
+    type Read = Option<String>;
+
+    async fn read(self, _: &Call<'_>) -> Result<Option<String>, WebError> {
+        self.note.map(|note| read_note(&note.unwrap_or_default())).transpose()
+    }
+}
+
 /// Write or remove the note of a group
 ///
 /// `ETag` and `If-Match` are about the note, which is all of a group that people change.
@@ -203,11 +213,10 @@ pub async fn change(
     user: CurrentUser,
     PathId(id): PathId<Group>,
     Precondition(expected): Precondition,
-    JsonBody(change): JsonBody<GroupChange>,
+    JsonBody(note): JsonBody<GroupChange>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
     need(&app, id).await?;
-    if let Some(note) = &change.note {
-        let note = read_note(note.as_deref().unwrap_or_default())?;
+    if let Some(note) = note {
         app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?;
     }
     load(&app, id).await

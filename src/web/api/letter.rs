@@ -26,9 +26,10 @@ use crate::{
     },
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::WebError,
-        input::{JsonBody, Query},
+        input::Query,
         path_id::{PathId, missing},
         payload::{self, Chain, PayloadQuery},
         precondition::ETag,
@@ -68,6 +69,16 @@ pub struct Reveal {
     encoding: Option<Vec<String>>,
 }
 
+impl CallBody for Reveal {
+    type Read = Option<Chain>;
+
+    async fn read(self, _: &Call<'_>) -> Result<Option<Chain>, WebError> {
+        let kinds = self.encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect::<Result<_, _>>());
+        let kinds = kinds.transpose().map_err(|why| WebError::field("encoding", FaultCode::Choice, why))?;
+        Ok(kinds.map(Chain))
+    }
+}
+
 /// The same with the values that are hidden; where something is, a line in the letter's history says who has seen it
 #[utoipa::path(post, path = "/letters/{id}/reveal", operation_id = "reveal_letter", tag = "letters",
     params(PathId<Letter>), request_body = Reveal, responses((status = OK, body = FullLetter)))]
@@ -75,11 +86,9 @@ pub async fn reveal(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    JsonBody(Reveal { encoding }): JsonBody<Reveal>,
+    JsonBody(encoding): JsonBody<Reveal>,
 ) -> Result<(ETag, Json<FullLetter>), WebError> {
-    let kinds = encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect::<Result<_, _>>());
-    let kinds = kinds.transpose().map_err(|why| WebError::field("encoding", FaultCode::Choice, why))?;
-    read(&app, id, kinds.map(Chain), Some(&user)).await
+    read(&app, id, encoding, Some(&user)).await
 }
 
 async fn read(

@@ -12,10 +12,9 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::Query,
         problem::Problem,
         query::{LetterQuery, Listed},
-        search,
+        search::Searched,
     },
 };
 
@@ -40,11 +39,7 @@ pub struct Letters {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
         description = "The search in `q` has mistakes"),
 ))]
-pub async fn letters(
-    State(app): State<Arc<AppState>>,
-    Query(query): Query<LetterQuery>,
-) -> Result<Json<Letters>, WebError> {
-    search::check(&app, &query)?;
+pub async fn letters(State(app): State<Arc<AppState>>, Searched(query): Searched) -> Result<Json<Letters>, WebError> {
     let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let store = app.store();

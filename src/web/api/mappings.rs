@@ -16,10 +16,11 @@ use crate::{
     services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         draft::{Refused, Wrong},
-        error::WebError,
-        input::{JsonBody, Query},
+        error::{Gathered, WebError},
+        input::Query,
         path_id::{PathId, missing},
         precondition::{ETag, Precondition},
         problem::Problem,
@@ -128,14 +129,26 @@ pub struct NewMapping {
     #[schema(min_length = 1, max_length = 255)]
     routing_key: Option<String>,
     /// Full name of the message type; its schema may come later.
-    #[schema(max_length = 1024, example = "acme.texts.v1.Text")]
+    #[schema(min_length = 1, max_length = 1024, example = "acme.texts.v1.Text")]
     message_type: String,
 }
 
-impl NewMapping {
-    fn read(self) -> Result<Mapping, WebError> {
-        let (carrier, pattern) = carrier_of(self.queue, self.exchange, self.routing_key)?;
-        Ok(Mapping { broker: self.broker, carrier, pattern, message_type: self.message_type })
+impl CallBody for NewMapping {
+    type Read = Mapping;
+
+    async fn read(self, _: &Call<'_>) -> Result<Mapping, WebError> {
+        let mut gathered = Gathered::default();
+        let carrier = carrier_of(self.queue, self.exchange, self.routing_key);
+        let (carrier, pattern) = carrier.unwrap_or_else(|wrong| {
+            gathered.add(wrong.into());
+            (Carrier::Queue, "*".to_owned())
+        });
+        let mapping = Mapping { broker: self.broker, carrier, pattern, message_type: self.message_type };
+        mapping
+            .mistakes()
+            .into_iter()
+            .for_each(|(field, why)| gathered.add(Wrong::new(field, why).of(FaultCode::Format).into()));
+        gathered.end().map(|()| mapping)
     }
 }
 
@@ -169,9 +182,8 @@ fn carrier_of(
 pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    JsonBody(new): JsonBody<NewMapping>,
+    JsonBody(mapping): JsonBody<NewMapping>,
 ) -> Result<impl IntoResponse, WebError> {
-    let mapping = new.read()?;
     if find(&app, mapping.id()).is_some() {
         return Err(there_is_one(&mapping));
     }
@@ -203,10 +215,9 @@ pub async fn set(
     user: CurrentUser,
     PathId(id): PathId<Mapping>,
     Precondition(expected): Precondition,
-    JsonBody(new): JsonBody<NewMapping>,
+    JsonBody(mapping): JsonBody<NewMapping>,
 ) -> Result<(ETag, Json<MappingItem>), WebError> {
     find(&app, id).ok_or_else(missing::<Mapping>)?;
-    let mapping = new.read()?;
     if mapping.id() != id {
         let why = "with the broker, it is what a mapping is known by; add another one for others";
         return Err(WebError::field(mapping.carrier.as_str(), FaultCode::Invalid, why));

@@ -11,6 +11,7 @@ mod commands;
 mod decode;
 mod description;
 mod digest_report;
+mod digest_runs;
 mod digests;
 mod docs;
 mod edit;
@@ -23,6 +24,7 @@ mod letter;
 mod letters;
 mod mappings;
 mod model;
+mod no_query;
 mod payload;
 mod policies;
 mod preview;
@@ -41,6 +43,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 pub use decode::Decoded;
 
 use description::SignInFacts;
+use no_query::TakeQuery;
 
 use super::{
     AppState, idempotency,
@@ -80,6 +83,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(policies::policies, policies::add))
         .routes(routes!(policies::policy, policies::set, policies::remove))
         .routes(routes!(digests::digests))
+        .routes(routes!(digest_runs::runs))
+        .routes(routes!(digest_runs::run))
         .routes(routes!(digests::preview))
         .routes(routes!(digests::send))
         .routes(routes!(rules::rules, rules::add))
@@ -108,6 +113,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let sign_in = SignInFacts { asks: mode != AuthMode::None, cookie };
     let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, &sign_in)).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
+    let take_query = TakeQuery::of(&description);
+    let router = router.route_layer(middleware::from_fn(move |request, next| take_query.clone().check(request, next)));
     let description = Arc::new(description::finished(description, &sign_in));
     let for_docs = Arc::clone(&description);
     router

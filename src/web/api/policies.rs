@@ -16,10 +16,11 @@ use crate::{
     services::policies::PolicyError,
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         draft::{Draft, Refused},
         error::WebError,
-        input::{JsonBody, Query},
+        input::Query,
         path_id::{PathId, missing},
         precondition::{ETag, Precondition},
         problem::Problem,
@@ -165,7 +166,7 @@ pub struct NewPolicy {
     #[schema(value_type = Option<words::Reason>)]
     reason: Option<String>,
     /// How long a message waits before each retry; none means that nothing is retried.
-    #[schema(value_type = Option<Vec<words::LengthOfTime>>, example = json!(["10s", "100s"]))]
+    #[schema(value_type = Option<Vec<words::LengthOfTime>>, max_items = 100, example = json!(["10s", "100s"]))]
     delays: Option<Vec<String>>,
     /// The first delay, in place of a list.
     #[schema(format = "length-of-time", example = "10s")]
@@ -206,6 +207,14 @@ impl From<NewPolicy> for Draft {
     }
 }
 
+impl CallBody for NewPolicy {
+    type Read = Policy;
+
+    async fn read(self, _: &Call<'_>) -> Result<Policy, WebError> {
+        Ok(Draft::from(self).policy()?)
+    }
+}
+
 /// Add a policy; it is in force at once
 #[utoipa::path(post, path = "/policies", operation_id = "create_policy", tag = "policies", request_body = NewPolicy,
     responses(
@@ -216,9 +225,8 @@ impl From<NewPolicy> for Draft {
 pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    JsonBody(new): JsonBody<NewPolicy>,
+    JsonBody(policy): JsonBody<NewPolicy>,
 ) -> Result<impl IntoResponse, WebError> {
-    let policy = Draft::from(new).policy()?;
     let added = app.policies.set(&policy, &Expected::nothing(), &user).await;
     added.map_err(|error| match error {
         PolicyError::Changed(_) => {
@@ -241,10 +249,9 @@ pub async fn set(
     user: CurrentUser,
     PathId(id): PathId<Policy>,
     Precondition(expected): Precondition,
-    JsonBody(new): JsonBody<NewPolicy>,
+    JsonBody(policy): JsonBody<NewPolicy>,
 ) -> Result<(ETag, Json<PolicyItem>), WebError> {
     find(&app, id).ok_or_else(missing::<Policy>)?;
-    let policy = Draft::from(new).policy()?;
     if policy.id() != id {
         return Err(WebError::field(
             "queues",

@@ -3,16 +3,26 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{bulk::BulkAction, words};
+use super::{
+    bulk::{BulkAction, BulkOrder},
+    words,
+};
 use crate::{
     domain::{
         command::Command,
+        job::Bulk,
         preflight::{Preflight, TargetQueue},
     },
-    web::{AppState, error::WebError, input::JsonBody, security::CurrentUser},
+    web::{
+        AppState,
+        call_body::{Call, CallBody, JsonBody},
+        codes::FaultCode,
+        error::WebError,
+        security::CurrentUser,
+    },
 };
 
 /// What an action would meet at this moment.
@@ -70,6 +80,24 @@ impl From<&TargetQueue> for PreviewedQueue {
     }
 }
 
+/// An action on all that a filter lets through.
+#[derive(Deserialize, ToSchema)]
+#[serde(transparent)]
+pub struct ActionOfFilter(BulkAction);
+
+impl CallBody for ActionOfFilter {
+    type Read = Bulk;
+
+    async fn read(self, call: &Call<'_>) -> Result<Bulk, WebError> {
+        let missing = || WebError::field("filter", FaultCode::Required, "it takes a filter");
+        let has_filter = self.0.has_filter().then_some(()).ok_or_else(missing);
+        match WebError::both(has_filter, self.0.read(call).await)? {
+            ((), BulkOrder::All(bulk)) => Ok(*bulk),
+            ((), BulkOrder::Letters(..)) => Err(missing()),
+        }
+    }
+}
+
 /// Say what an action on all that a filter lets through would meet; nothing is done
 ///
 /// It takes what `POST actions` takes with a `filter`, and refuses what that would refuse.
@@ -78,9 +106,8 @@ impl From<&TargetQueue> for PreviewedQueue {
 pub async fn preview(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    JsonBody(action): JsonBody<BulkAction>,
+    JsonBody(bulk): JsonBody<ActionOfFilter>,
 ) -> Result<Json<ActionPreview>, WebError> {
-    let bulk = action.of_filter(&app, &user)?;
     let preflight = app.triage.preflight(&bulk.filter, bulk.until, bulk.command.queue(), &user).await?;
     let Command::Retry { .. } = bulk.command else {
         let Preflight { total, .. } = preflight;

@@ -6,8 +6,16 @@ use axum::http::{HeaderName, StatusCode, header};
 use utoipa::ToSchema;
 
 use crate::{
-    domain::command::{CommandReport, Refusal},
-    web::{codes::ProblemCode, error::WebError, view::report},
+    domain::{
+        command::{CommandReport, Refusal},
+        edit::EditPart,
+    },
+    web::{
+        codes::{FaultCode, ProblemCode},
+        error::WebError,
+        fault::{Fault, Place},
+        view::report,
+    },
 };
 
 /// Bytes as they are.
@@ -26,14 +34,26 @@ pub fn done_or_refused(report: &CommandReport) -> Result<(), WebError> {
     report.refused.first().map_or(Ok(()), |(_, refusal)| Err(refused(refusal)))
 }
 
+fn at(steps: &[&str], detail: String) -> WebError {
+    let place = Place::Body(steps.iter().map(|step| (*step).to_owned()).collect());
+    WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, vec![Fault::new(place, FaultCode::Invalid, detail)])
+}
+
 pub fn refused(refusal: &Refusal) -> WebError {
     let detail = report::sentence(refusal);
     match refusal {
         Refusal::NotFound => WebError::not_found(detail),
         Refusal::NotAllowed => WebError::new(StatusCode::FORBIDDEN, detail).with_code(ProblemCode::NotAllowed),
         Refusal::Changed => WebError::not_as_expected(&detail),
-        // Another request would mend the first and the last, nothing here the danger.
-        Refusal::QueueUnknown | Refusal::Dangerous(_) | Refusal::Unfit(_) => WebError::unprocessable(detail),
+        // Another request would mend most of these, nothing here the danger.
+        Refusal::QueueUnknown => WebError::field("queue", FaultCode::Required, refusal),
+        Refusal::Dangerous(_) | Refusal::Unfit(_) => at(&[], detail),
+        Refusal::UnfitPart { part, .. } => match part {
+            EditPart::Queue => at(&["queue"], detail),
+            EditPart::SetHeader(name) => at(&["headers", "set", name], detail),
+            EditPart::RemovedHeader(_) => at(&["headers", "remove"], detail),
+            EditPart::Property(property) => at(&["properties", property.as_str()], detail),
+        },
         Refusal::WrongStatus { .. } | Refusal::InFlight | Refusal::Replaced { .. } | Refusal::PerhapsSent => {
             WebError::conflict(detail)
         }

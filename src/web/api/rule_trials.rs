@@ -20,8 +20,8 @@ use crate::{
     services::rules::{Draft, RuleError, Trial, TriedLetter},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         error::WebError,
-        input::JsonBody,
         order::read_importance,
         problem::{MistakeItem, Problem},
         security::CurrentUser,
@@ -44,15 +44,18 @@ pub struct RuleDraft {
     position: Option<usize>,
 }
 
-impl RuleDraft {
-    fn read(self) -> Result<Draft, WebError> {
-        let importance = self.importance.as_deref().map(read_importance).transpose()?;
+impl CallBody for RuleDraft {
+    type Read = Draft;
+
+    async fn read(self, _: &Call<'_>) -> Result<Draft, WebError> {
+        let importance = self.importance.as_deref().map(read_importance).transpose();
+        let (importance, place) = WebError::both(importance, read_position(self.position))?;
         let rule = Rule {
             name: self.name.unwrap_or_default(),
             expression: self.expression,
             importance: importance.unwrap_or(Importance::High),
         };
-        Ok(Draft { id: self.id.map(RuleId::from_uuid), rule, place: read_position(self.position)? })
+        Ok(Draft { id: self.id.map(RuleId::from_uuid), rule, place })
     }
 }
 
@@ -136,7 +139,7 @@ pub async fn test(
     State(app): State<Arc<AppState>>,
     JsonBody(draft): JsonBody<RuleDraft>,
 ) -> Result<Json<TrialResult>, WebError> {
-    match app.rules.try_draft(&app.reader, &draft.read()?).await {
+    match app.rules.try_draft(&app.reader, &draft).await {
         Ok(trial) => Ok(Json(trial.into())),
         Err(RuleError::Expression(mistakes)) => {
             let mistakes = mistakes.iter().map(MistakeItem::from).collect();

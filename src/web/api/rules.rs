@@ -10,15 +10,17 @@ use uuid::Uuid;
 use super::{reply::made_at, words};
 use crate::{
     domain::{
+        letter::Importance,
         rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
         version::{Expected, Version, Versioned},
     },
     services::rules::{RuleBook, RuleError},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
-        error::WebError,
-        input::{JsonBody, Query},
+        error::{Gathered, WebError},
+        input::Query,
         order::read_importance,
         path_id::PathId,
         precondition::{ETag, Precondition},
@@ -142,10 +144,10 @@ async fn one(app: &AppState, id: RuleId) -> Result<(ETag, Json<RuleItem>), WebEr
 #[serde(deny_unknown_fields)]
 pub struct NewRule {
     /// In one line; no two rules have the same.
-    #[schema(example = "payments first")]
+    #[schema(min_length = 1, max_length = 100, example = "payments first")]
     name: String,
     /// In CEL, over `letter` and `payload`.
-    #[schema(example = "letter.queue.startsWith('payments.')")]
+    #[schema(min_length = 1, max_length = 4000, example = "letter.queue.startsWith('payments.')")]
     expression: String,
     #[schema(value_type = words::Importance)]
     importance: String,
@@ -154,11 +156,17 @@ pub struct NewRule {
     position: Option<usize>,
 }
 
-impl NewRule {
-    fn read(self) -> Result<(Rule, Option<usize>), WebError> {
-        let importance = read_importance(&self.importance)?;
-        let place = read_position(self.position)?;
-        Ok((Rule { name: self.name, expression: self.expression, importance }, place))
+impl CallBody for NewRule {
+    type Read = (Rule, Option<usize>);
+
+    async fn read(self, call: &Call<'_>) -> Result<Self::Read, WebError> {
+        let importance = read_importance(&self.importance);
+        let known = importance.as_ref().copied().unwrap_or(Importance::Normal);
+        let rule = Rule { name: self.name, expression: self.expression, importance: known };
+        let mut gathered = Gathered::default();
+        call.app.rules.mistakes(&rule).await.into_iter().for_each(|error| gathered.add(error.into()));
+        let place = gathered.take(read_position(self.position));
+        WebError::both(gathered.end(), importance).map(|_| (rule, place))
     }
 }
 
@@ -188,9 +196,8 @@ pub async fn rule(
 pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    JsonBody(new): JsonBody<NewRule>,
+    JsonBody((rule, place)): JsonBody<NewRule>,
 ) -> Result<impl IntoResponse, WebError> {
-    let (rule, place) = new.read()?;
     let id = app.rules.set(None, &rule, place, &Expected::Anything, &user).await?;
     let (tag, item) = one(&app, id).await?;
     Ok((tag, made_at("rules", id, item)))
@@ -208,9 +215,8 @@ pub async fn set(
     user: CurrentUser,
     PathId(id): PathId<Rule>,
     Precondition(expected): Precondition,
-    JsonBody(new): JsonBody<NewRule>,
+    JsonBody((rule, place)): JsonBody<NewRule>,
 ) -> Result<(ETag, Json<RuleItem>), WebError> {
-    let (rule, place) = new.read()?;
     app.rules.set(Some(id), &rule, place, &expected, &user).await?;
     one(&app, id).await
 }
@@ -239,6 +245,27 @@ pub struct NewOrder {
     ids: Vec<Uuid>,
 }
 
+impl CallBody for NewOrder {
+    type Read = Vec<RuleId>;
+
+    async fn read(self, call: &Call<'_>) -> Result<Vec<RuleId>, WebError> {
+        let book = call.app.rules.in_force();
+        let (mut gathered, mut ids) = (Gathered::default(), Vec::new());
+        for (place, id) in self.ids.into_iter().map(RuleId::from_uuid).enumerate() {
+            let mistake = match book.find(id) {
+                None => Some((FaultCode::Invalid, format!("there is no rule {id}"))),
+                Some(_) if ids.contains(&id) => Some((FaultCode::Repeated, format!("{id} is given more than once"))),
+                Some(_) => None,
+            };
+            match mistake {
+                Some((code, why)) => gathered.add(WebError::field(&format!("ids.{place}"), code, why)),
+                None => ids.push(id),
+            }
+        }
+        gathered.end().map(|()| ids)
+    }
+}
+
 /// Put the rules into another order; `If-Match` is about the order
 #[utoipa::path(put, path = "/rules/order", operation_id = "order_rules", tag = "rules", params(Precondition), request_body = NewOrder, responses(
     (status = OK, body = RuleList),
@@ -249,13 +276,8 @@ pub async fn order(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     Precondition(expected): Precondition,
-    JsonBody(order): JsonBody<NewOrder>,
+    JsonBody(ids): JsonBody<NewOrder>,
 ) -> Result<(ETag, Json<RuleList>), WebError> {
-    let ids: Vec<RuleId> = order.ids.into_iter().map(RuleId::from_uuid).collect();
-    let book = app.rules.in_force();
-    if let Some(unknown) = ids.iter().find(|id| book.find(**id).is_none()) {
-        return Err(WebError::field("ids", FaultCode::Invalid, format!("there is no rule {unknown}")));
-    }
     app.rules.order(&ids, &expected, &user).await?;
     list(&app, &Paging::default()).await
 }

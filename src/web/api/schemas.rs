@@ -20,7 +20,9 @@ use crate::{
     },
     web::{
         AppState,
+        codes::FaultCode,
         error::WebError,
+        fault::{Fault, Place},
         input::Query,
         path_id::{PathId, missing},
         query::{Page, Paging, Parameters, form, parameters},
@@ -207,7 +209,8 @@ fn refusal(error: SchemaError) -> WebError {
     if problems.len() > MOST {
         lines.push(format!("And {} more.", problems.len() - MOST));
     }
-    WebError::unprocessable(lines.join("\n"))
+    let faults = lines.iter().map(|line| Fault::new(Place::Body(Vec::new()), FaultCode::Invalid, line)).collect();
+    WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, faults)
 }
 
 /// Remove a schema; one whose place it took counts again

@@ -74,7 +74,7 @@ pub async fn show(
         None => None,
     };
     let now = app.clock.now();
-    let history = app.store().digests(None, HISTORY).await?;
+    let history = app.store().digests(None, None, HISTORY).await?;
     let mut page = DigestsPage {
         shell: Shell::load(&app, Page::Digests).await?,
         plans: plans(&app.store(), &app.digests, now).await?,
@@ -90,7 +90,7 @@ pub async fn show(
 pub(super) async fn plans(store: &StoreReader, digests: &Digests, now: Timestamp) -> Result<Vec<PlanView>, WebError> {
     let mut plans = Vec::new();
     for plan in digests.plans() {
-        let last: Vec<DigestRecord> = store.digests(Some(&plan.name), 1).await?;
+        let last: Vec<DigestRecord> = store.digests(Some(&plan.name), None, 1).await?;
         plans.push(PlanView::new(plan, last.first(), now));
     }
     Ok(plans)

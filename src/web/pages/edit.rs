@@ -271,7 +271,7 @@ impl Desk {
         by: &Actor,
     ) -> Result<Result<LetterId, Refusal>, WebError> {
         let delay = Some(form.delay.clone()).filter(|delay| !delay.trim().is_empty());
-        let (delay, queue) = read_retry(delay, form.queue().map(str::to_owned), app)?;
+        let (delay, queue) = read_retry(delay.as_deref(), form.queue().map(str::to_owned), app)?;
         Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue.as_deref(), by).await?)
     }
 

@@ -140,15 +140,15 @@ pub async fn set(
             Ok(fragment::conflicting(page.render()?, &page.shell))
         }
         Err(error) => match Refused::from(error) {
-            Refused::Wrong(wrong) => refuse(&app, form, wrong).await,
+            Refused::Wrong(wrong) => refuse(&app, form, vec![wrong]).await,
             Refused::Error(error) => Err(error),
         },
     }
 }
 
 /// The page again, with what is wrong beside the form.
-async fn refuse(app: &AppState, form: PolicyForm, wrong: Wrong) -> Result<Response, WebError> {
-    let page = load(app, PolicyForm { wrong: Some(wrong), ..form }).await?;
+async fn refuse(app: &AppState, form: PolicyForm, wrong: Vec<Wrong>) -> Result<Response, WebError> {
+    let page = load(app, PolicyForm { wrong, ..form }).await?;
     Ok(fragment::refused(page.render()?, &page.shell))
 }
 
@@ -268,11 +268,11 @@ impl PolicyRow {
 
 impl Preview {
     fn new(form: &PolicyForm, book: &PolicyBook, known: &[String]) -> Self {
-        if form.queues.is_empty() && form.wrong.is_none() {
+        if form.queues.is_empty() && form.wrong.is_empty() {
             return Self::Empty;
         }
         match form.policy() {
-            Err(wrong) => Self::Wrong(wrong),
+            Err(wrong) => wrong.into_iter().next().map_or(Self::Empty, Self::Wrong),
             Ok(policy) => Self::means(policy, book, known),
         }
     }

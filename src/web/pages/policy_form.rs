@@ -41,7 +41,7 @@ pub struct PolicyForm {
     pub seen: String,
     /// What somebody else has set meanwhile.
     pub conflict: Option<ConflictView>,
-    pub wrong: Option<Wrong>,
+    pub wrong: Vec<Wrong>,
 }
 
 impl PolicyForm {
@@ -63,7 +63,7 @@ impl PolicyForm {
             keep_routing_key: !text("keep_routing_key")?.is_empty(),
             seen: text("seen")?,
             conflict: None,
-            wrong: None,
+            wrong: Vec::new(),
         };
         let reason = if form.reason.is_empty() { None } else { form.reason.parse().ok() };
         Ok((form.queues.clone(), reason, (!kind.is_empty()).then_some(form)))
@@ -93,7 +93,13 @@ impl PolicyForm {
         }
     }
 
-    pub fn policy(&self) -> Result<Policy, Wrong> {
+    /// # Errors
+    /// All that is wrong; of numbers that are none, the first.
+    pub fn policy(&self) -> Result<Policy, Vec<Wrong>> {
+        self.draft().map_err(|wrong| vec![wrong])?.policy()
+    }
+
+    fn draft(&self) -> Result<Draft, Wrong> {
         let list =
             |text: &str| text.split(',').map(str::trim).filter(|delay| !delay.is_empty()).map(str::to_owned).collect();
         let delays = (!self.is_growing).then(|| list(&self.delays));
@@ -112,7 +118,7 @@ impl PolicyForm {
             return Err(Wrong::new("jitter", "it takes percent, 0 to 100"));
         }
         let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        Draft {
+        Ok(Draft {
             queues: self.queues.clone(),
             reason: filled(&self.reason),
             delays,
@@ -123,8 +129,7 @@ impl PolicyForm {
             jitter: Some(jitter),
             via: filled(&self.via),
             keep_routing_key: Some(self.keep_routing_key),
-        }
-        .policy()
+        })
     }
 
     /// What has to be in the place of `policy`.
@@ -140,7 +145,7 @@ impl PolicyForm {
 
     /// What is wrong with a field; empty when nothing is.
     pub fn wrong_with(&self, field: &str) -> &str {
-        self.wrong.as_ref().filter(|wrong| wrong.field == field).map(|wrong| wrong.why.as_str()).unwrap_or_default()
+        self.wrong.iter().find(|wrong| wrong.field == field).map(|wrong| wrong.why.as_str()).unwrap_or_default()
     }
 
     pub fn reasons(&self) -> Vec<Choice> {
@@ -183,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_by_its_field() {
-        let check = |text: &str, field| assert_eq!(filled(text).policy().unwrap_err().field, field, "{text}");
+        let check = |text: &str, field| assert_eq!(filled(text).policy().unwrap_err()[0].field, field, "{text}");
         check("kind=listed&delays=1s", "queues");
         check("queues=a&kind=listed&delays=10", "delays");
         check("queues=a&kind=exponential", "initial");

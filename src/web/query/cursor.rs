@@ -13,6 +13,7 @@ use crate::{
         letter::{Importance, LetterId},
         waiting::WaitingCursor,
     },
+    store::DigestPlace,
     web::{codes::FaultCode, error::WebError},
 };
 
@@ -53,6 +54,17 @@ impl Place for JobPlace {
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (at, id) = read_time_and_id(bytes)?;
         Some(Self { at, id })
+    }
+}
+
+impl Place for DigestPlace {
+    fn to_bytes(&self) -> Vec<u8> {
+        time_and_id(self.made_at, self.id)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (made_at, id) = read_time_and_id(bytes)?;
+        Some(Self { made_at, id })
     }
 }
 

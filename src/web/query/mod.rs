@@ -6,6 +6,7 @@
 mod activity;
 mod cursor;
 pub mod described;
+mod digests;
 pub mod form;
 mod groups;
 mod jobs;
@@ -28,6 +29,7 @@ use crate::domain::{
 
 pub use activity::{ActivityExport, ActivityQuery};
 pub use cursor::Anchor;
+pub use digests::DigestQuery;
 pub use groups::GroupQuery;
 pub use jobs::JobQuery;
 pub use listed::{Listed, Pager, ROWS, listed_page};
@@ -105,6 +107,13 @@ impl LetterQuery {
             search.narrow(&mut filter, now);
         }
         filter
+    }
+
+    /// Only the search of an address, as far as it is given once.
+    pub fn of_search(pairs: &Pairs) -> Self {
+        let mut given = pairs.iter().filter(|(name, _)| name == "q");
+        let search = given.next().and_then(|(_, text)| text.parse().ok());
+        Self { search: search.filter(|_| given.next().is_none()), ..Self::default() }
     }
 
     /// Whether it does not say which statuses are meant.

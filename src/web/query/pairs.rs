@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use crate::web::{
     codes::FaultCode,
     error::WebError,
-    fault::{Fault, Place},
+    fault::{Fault, NO_NUL, Place},
 };
 
 /// Names and values, in order, that nobody has taken yet.
@@ -55,6 +55,8 @@ impl Pairs {
         if value.trim().is_empty() {
             let empty = "it is empty; leave it out instead".to_owned();
             self.faults.push(Fault::new(Place::parameter(&name), FaultCode::Empty, empty));
+        } else if value.contains('\0') {
+            self.faults.push(Fault::new(Place::parameter(&name), FaultCode::Format, NO_NUL));
         } else {
             self.left.push((name, value));
         }

@@ -132,6 +132,8 @@ const CALLS: &[Entry] = &[
     ("PUT", "/api/v1/policies/{id}", Rights(&[Admin])),
     ("DELETE", "/api/v1/policies/{id}", Rights(&[Admin])),
     ("GET", "/api/v1/digests", Rights(&[Read])),
+    ("GET", "/api/v1/digests/runs", Rights(&[Read])),
+    ("GET", "/api/v1/digests/runs/{id}", Rights(&[Read])),
     ("POST", "/api/v1/digests/preview", Rights(&[Read])),
     ("POST", "/api/v1/digests/send", Rights(&[Admin])),
     ("GET", "/api/v1/rules", Rights(&[Read])),

@@ -14,7 +14,7 @@ use axum::{
     response::Response,
 };
 
-use crate::web::{WebSettings, error::WebError, health::PROBES};
+use crate::web::{WebSettings, codes::FaultCode, error::WebError, health::PROBES};
 
 /// The hosts that are ours.
 #[derive(Clone)]
@@ -85,7 +85,7 @@ pub async fn refuse_foreign_hosts(
                 "dlo does not answer to the host {host:?}. If it is reached by that name, set web.public_url to it."
             ),
         )),
-        None => Err(WebError::bad_request("A request has to name its host.")),
+        None => Err(WebError::header("Host", FaultCode::Required, "a request has to name its host")),
     }
 }
 

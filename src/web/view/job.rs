@@ -155,6 +155,7 @@ fn title(record: &JobRecord, group: Option<&Group>) -> String {
     };
     let what = match &bulk.command {
         Command::SetImportance(importance) => format!("Set importance {importance} of {n}"),
+        Command::ReleaseImportance => format!("Give the importance of {n} back to the rules"),
         command => format!("{} {n}", capitalized(command.name())),
     };
     let about = match (group, &*bulk.filter.groups) {

@@ -61,7 +61,7 @@ pub fn done(command: &Command, status: Option<Status>, n: u64) -> String {
         }
         Command::Reopen => format!("Reopened {letters}."),
         Command::SetImportance(importance) => format!("{letters} set to {importance}."),
-        Command::ReleaseImportance => "The rules decide the importance again.".to_owned(),
+        Command::ReleaseImportance => format!("The rules decide the importance of {letters} again."),
         Command::SetNote(note) if note.is_empty() => "Note removed.".to_owned(),
         Command::SetNote(_) => "Note saved.".to_owned(),
         Command::SetType(Some(name)) => format!("{letters} set to the type {}.", text::shortened(name, 80)),

@@ -101,7 +101,7 @@ impl<'a> World<'a> {
     }
 
     async fn made(&self) -> Vec<DigestRecord> {
-        self.store.digests(None, 100_000).await.unwrap()
+        self.store.digests(None, None, 100_000).await.unwrap()
     }
 
     /// How often Slack took each digest, which links to its page.

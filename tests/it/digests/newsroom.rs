@@ -133,7 +133,7 @@ impl Newsroom {
 
     /// All digests, the first one first.
     pub async fn made(&self) -> Vec<DigestRecord> {
-        let mut made = self.store.digests(None, 10_000).await.unwrap();
+        let mut made = self.store.digests(None, None, 10_000).await.unwrap();
         made.reverse();
         made
     }

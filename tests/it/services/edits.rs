@@ -100,7 +100,7 @@ async fn what_easynetq_wrapped_is_edited_inside_its_encoding() {
     );
     let outside = HeaderEdit::Set { name: "tenant".to_owned(), value: "other".to_owned() };
     let outside = edit(&server, id, &Edit::of_headers(vec![outside]), Duration::ZERO).await;
-    assert!(matches!(&outside, Err(Refusal::Unfit(why)) if why.contains("would not arrive")), "{outside:?}");
+    assert!(matches!(&outside, Err(Refusal::UnfitPart { why, .. }) if why.contains("would not arrive")), "{outside:?}");
 
     let mut wrapped: serde_json::Value = serde_json::from_slice(&error.body).unwrap();
     wrapped["Message"] = r#"{"OrderId":1}"#.into();

@@ -82,9 +82,10 @@ async fn a_slot_is_taken_once_and_with_it_what_is_sent(database: &TestDatabase) 
     assert_eq!((record.slot, record.made_by.as_str(), record.is_quiet), (Some(NOON), "Ann", false));
     assert_eq!(read, report());
     assert_eq!(database.digest(id()).await.unwrap(), None);
-    let named: Vec<_> = database.digests(Some("other"), 9).await.unwrap().into_iter().map(|one| one.name).collect();
+    let named: Vec<_> =
+        database.digests(Some("other"), None, 9).await.unwrap().into_iter().map(|one| one.name).collect();
     assert_eq!(named, ["other"]);
-    assert_eq!(database.digests(None, 3).await.unwrap().len(), 3);
+    assert_eq!(database.digests(None, None, 3).await.unwrap().len(), 3);
 }
 
 async fn a_schedule_begins_when_it_is_new_or_another(database: &TestDatabase) {
@@ -147,7 +148,7 @@ async fn old_ones_are_forgotten_but_for_the_last(database: &TestDatabase) {
     assert_eq!(database.forget_digests(NOON, DAY).await.unwrap(), 0);
     assert_eq!(database.forget_digests(NOON.plus(2 * DAY), DAY).await.unwrap(), 3);
     assert_eq!(last(database, NOON.plus(DAY)).await, Some(later(3)));
-    assert_eq!(database.digests(Some("yearly"), 9).await.unwrap().len(), 1);
+    assert_eq!(database.digests(Some("yearly"), None, 9).await.unwrap().len(), 1);
 }
 
 async fn only_what_the_next_needs_is_kept_of_how_groups_stood(database: &TestDatabase) {

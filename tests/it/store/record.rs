@@ -202,7 +202,20 @@ async fn nothing_is_known_of_a_letter_that_is_not_there(database: &TestDatabase)
     assert!(database.messages(&[nobody]).await.unwrap().is_empty());
 }
 
+/// Whoever writes headers may write any number there: it must not use up the retries of a policy for ever.
+async fn rounds_are_believed_only_as_far_as_a_policy_goes(database: &TestDatabase) {
+    let says = |rounds| an_arrival().make(|arrival| arrival.failure.rounds = rounds);
+    for (said, believed) in [(101, 101), (102, 101), (1_000_000, 101)] {
+        let id = database.take_in_new(says(said)).await;
+        let letter = database.letter(id).await.unwrap().unwrap();
+        assert_eq!(letter.summary.rounds, believed, "{said}");
+        let is_told = letter.remarks.iter().any(|remark| remark.contains("which is not believed"));
+        assert_eq!(is_told, said > believed, "{:?}", letter.remarks);
+    }
+}
+
 on_both!(
+    rounds_are_believed_only_as_far_as_a_policy_goes,
     a_new_letter_is_open_and_tells_how_it_failed,
     a_letter_of_unknown_queue_says_so,
     a_batch_is_answered_in_order,

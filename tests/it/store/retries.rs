@@ -203,15 +203,28 @@ async fn the_next_is_the_first_that_nobody_publishes(database: &TestDatabase) {
 /// As when several copies of a message that has our headers fail together.
 async fn copies_that_go_back_together_are_remembered_as_one(database: &TestDatabase) {
     let id = LetterId::from_uuid(id());
-    let first = SentBack { id, automatic: 2, ..SentBack::own_retries("orders", NOON, 2) };
+    let first = SentBack { id, automatic: 2, ..SentBack::own_retries("main", "orders", NOON, 2) };
     let last = SentBack { automatic: 3, ..first.clone() };
     database.remember_sent_back("main", &[first.clone(), last]).await.unwrap();
     let sent = database.sent_back("main", &[(first.key, "orders")], &[]).await.unwrap();
     assert_eq!(sent.iter().map(|sent| (sent.id, sent.automatic)).collect::<Vec<_>>(), [(id, 3)]);
 }
 
+/// Two brokers may have a queue of the same name.
+async fn that_a_framework_retries_by_itself_is_known_of_each_broker(database: &TestDatabase) {
+    for (broker, at) in [("main", NOON), ("other", later(60))] {
+        let marker = SentBack::own_retries(broker, "orders", at, 1);
+        database.remember_sent_back(broker, &[marker]).await.unwrap();
+    }
+    for (broker, at) in [("main", Some(NOON)), ("other", Some(later(60))), ("third", None)] {
+        let found = database.own_retries(broker, &["orders"]).await.unwrap();
+        assert_eq!(found.get("orders").copied(), at, "{broker}");
+    }
+}
+
 on_both!(
     copies_that_go_back_together_are_remembered_as_one,
+    that_a_framework_retries_by_itself_is_known_of_each_broker,
     a_claim_tells_what_is_to_be_published,
     nothing_is_claimed_before_it_is_due,
     the_oldest_are_claimed_first,

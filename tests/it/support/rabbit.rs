@@ -157,6 +157,19 @@ impl Rabbit {
     }
 }
 
+/// Nothing is to be seen of a rig that ends without a word.
+#[test]
+fn a_rabbitmq_that_is_not_here_is_named_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    for (version, said) in [("4.3", "run DLO_TEST_RABBITMQ=4.3 "), ("3.0", "there is no RabbitMQ 3.0 to test with")] {
+        let mut script = Command::new(rig_script("rabbitmq.sh"));
+        script.arg(directory.path()).env("DLO_TEST_RABBITMQ", version).env("CARGO_TARGET_DIR", directory.path());
+        let output = script.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains(said), "{text}");
+    }
+}
+
 fn leash(dir: &Path, options: Options) -> Leash {
     let mut script = Command::new(rig_script("rabbitmq.sh"));
     script.arg(dir).args(["--set", STATISTICS_INTERVAL]).args(options);

@@ -5,6 +5,7 @@ use dead_letter_office::web::{FaultCode, ProblemCode};
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
+#[derive(Clone)]
 pub struct Answer {
     /// What was asked, for failures.
     pub asked: String,
@@ -51,8 +52,13 @@ impl Answer {
         assert!(code.parse::<ProblemCode>().is_ok(), "{}: {problem}", answer.asked);
         let kind = problem["type"].as_str().unwrap();
         assert!(kind.ends_with(&format!("/api/docs#{code}")), "{}: {problem}", answer.asked);
-        for error in problem["errors"].as_array().into_iter().flatten() {
+        // What the caller can mend is told by its place.
+        let errors = problem["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        assert_eq!(!errors.is_empty(), matches!(status, 400 | 422), "{}: {problem}", answer.asked);
+        for error in errors {
             assert!(error["code"].as_str().unwrap().parse::<FaultCode>().is_ok(), "{}: {problem}", answer.asked);
+            let places = ["pointer", "parameter", "header"].into_iter().filter(|place| !error[place].is_null());
+            assert_eq!(places.count(), 1, "{}: {problem}", answer.asked);
         }
         problem["detail"].as_str().unwrap().to_owned()
     }

@@ -26,7 +26,7 @@ async fn api_path(desk: &Desk, letter: LetterId) -> String {
 }
 
 /// The outcomes of a job, once it has ended.
-async fn ended(desk: &Desk, started: Value) -> Value {
+pub async fn ended(desk: &Desk, started: Value) -> Value {
     let path = format!("/api/v1/jobs/{}", started["job"].as_str().unwrap());
     wait_until("the job to end", PATIENCE, async || desk.get(&path).await.json()["state"] != "running").await;
     desk.get(&path).await.expect(200).json()

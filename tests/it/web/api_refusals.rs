@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
+    api_groups::ended,
     desk::{DECODE_MAX_BYTES, Desk, ask, builder},
     groups::sort,
 };
@@ -185,7 +186,7 @@ async fn every_mistake_is_told() {
     assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
     let body = json!({"queue": "dlo.obituaries", "headers": {"set": {"a": "b"}, "remove": ["a"]}});
     let problem = desk.post(&format!("{path}/retry"), &body).await.expect(422).json();
-    let expected = [("/headers", "excluded"), ("/queue", "invalid")];
+    let expected = [("/headers/remove/0", "excluded"), ("/queue", "invalid")];
     assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
     let body = json!({"queues": "", "delays": ["1s", "", "40d"], "reason": "bored"});
     let problem = desk.post("/api/v1/policies", &body).await.expect(422).json();
@@ -237,6 +238,45 @@ async fn an_importance_is_given_back_to_the_rules() {
     let given_back = desk.call(Method::PATCH, &path, &json!({"importance": null})).await.expect(200).json();
     assert_eq!(given_back["importance_by"], "default");
     assert_eq!(desk.store.not_enriched(10).await.unwrap(), [id], "the rules are tried again");
+}
+
+/// Of the letters that are named, and of all that a filter lets through, whatever their status.
+#[tokio::test]
+async fn importances_of_many_are_given_back_to_the_rules() {
+    let desk = Desk::open().await;
+    let mut ids = Vec::new();
+    for status in Status::ALL {
+        ids.push(desk.letter_in(*status).await);
+    }
+    sort(&desk).await;
+    let importances = async || {
+        let mut found = Vec::new();
+        for id in &ids {
+            let letter = desk.letter(*id).await;
+            found.push(format!("{} {}", letter["importance"], letter["importance_by"]));
+        }
+        found
+    };
+    let named: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let (by_hand, by_rules) = (["\"critical\" \"manual\""; 4], ["\"normal\" \"default\""; 4]);
+    for target in [json!({"ids": named}), json!({"filter": {"queue": "orders"}}), json!({"filter": {"status": "all"}})]
+    {
+        for (importance, expected) in [(json!("critical"), by_hand), (json!(null), by_rules)] {
+            let mut body = target.clone();
+            body["action"] = json!("importance");
+            body["importance"] = importance;
+            if target["ids"].is_null() {
+                let preview = desk.post("/api/v1/actions/preview", &body).await.expect(200).json();
+                assert_eq!(preview["total"], 4, "{body}");
+            }
+            let started = desk.post("/api/v1/actions", &body).await.expect(202).json();
+            assert_eq!(ended(&desk, started).await["done"], 4, "{body}");
+            sort(&desk).await;
+            assert_eq!(importances().await, expected, "{body}");
+        }
+    }
+    let jobs = desk.page("/jobs").await.html();
+    assert!(jobs.contains("Give the importance of 4 back to the rules"), "{jobs}");
 }
 
 #[tokio::test]

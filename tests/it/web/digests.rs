@@ -167,7 +167,7 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     fail(&desk, 2, Importance::Normal, "orders", "timeout").await;
     let page = desk.page("/digests?ask=digest").await;
     assert!(page.words(".confirm-box").contains("Send this to Slack, by a webhook now?"));
-    assert_eq!(desk.store.digests(None, 9).await.unwrap().len(), 0, "asked first");
+    assert_eq!(desk.store.digests(None, None, 9).await.unwrap().len(), 0, "asked first");
     let sent = send(&desk, "digest").await.expect(303);
     let place = sent.headers["location"].to_str().unwrap().to_owned();
     let page = desk.page(&place).await;
@@ -184,10 +184,19 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
         ("digests", "send", "digest", "local user")
     );
     desk.clock.advance(Duration::from_secs(1));
-    let accepted = desk.post("/api/v1/digests/send", &json!({"name": "digest"})).await.expect(202).json();
-    let listed = desk.get("/api/v1/digests").await.expect(200).json();
-    assert_eq!(listed["history"][0]["id"], accepted["id"]);
-    assert_eq!((&listed["history"][0]["state"], &listed["history"][0]["slot"]), (&json!("waiting"), &json!(null)));
+    let accepted = desk.post("/api/v1/digests/send", &json!({"name": "digest"})).await.expect(202);
+    let listed = desk.get("/api/v1/digests/runs?name=digest&limit=1").await.expect(200).json();
+    assert_eq!(listed["items"][0]["id"], accepted.json()["id"]);
+    assert_eq!((&listed["items"][0]["state"], &listed["items"][0]["slot"]), (&json!("waiting"), &json!(null)));
+    let one = desk.get(accepted.header("location")).await.expect(200).json();
+    assert_eq!((&one["id"], &one["report"]["open"]), (&listed["items"][0]["id"], &json!(2)));
+    let cursor = listed["next_cursor"].as_str().unwrap();
+    let rest = desk.get(&format!("/api/v1/digests/runs?name=digest&cursor={cursor}")).await.expect(200).json();
+    assert_eq!(rest["items"].as_array().unwrap().len(), 1);
+    assert_ne!(rest["items"][0]["id"], listed["items"][0]["id"]);
+    assert_eq!(rest["next_cursor"], json!(null));
+    desk.get(&format!("/api/v1/digests/runs?cursor={cursor}")).await.problem(400);
+    assert_eq!(desk.get("/api/v1/digests").await.expect(200).json()["total"], 1);
 }
 
 #[tokio::test]

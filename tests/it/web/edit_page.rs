@@ -348,7 +348,7 @@ async fn the_api_takes_an_edited_payload() {
     assert!(refused.contains("changes nothing"), "{refused}");
     for (asked, told) in [
         (json!({"json": {"county": "DE"}}), "json: acme.common.v1.PhoneNumber has no field \"county\""),
-        (json!({"json": {"countryCode": 7}}), "json: country_code: a string was expected"),
+        (json!({"json": {"countryCode": 7}}), "json.countryCode: a string was expected"),
         (json!({"json": payload, "body_base64": "AA=="}), "json: body_base64, json, text: it takes one of them"),
     ] {
         let detail = retry(&desk, id, &asked.to_string()).await.problem(422);

@@ -7,6 +7,7 @@ use super::{
     dead::{dead_in, dead_somewhere},
     desk::Desk,
     form::{Form, buttons, submit},
+    groups::sort,
 };
 
 const ACTIONS: &str = "/letters/actions";
@@ -265,5 +266,28 @@ async fn all_importances_can_be_chosen() {
     let (desk, _, path) = a_letter(Status::Open).await;
     let page = desk.page(&path).await;
     let options: Vec<_> = page.all("select[name=importance] option").iter().map(|o| super::answer::words(*o)).collect();
-    assert_eq!(options, Importance::ALL.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let words = Importance::ALL.iter().map(ToString::to_string).chain(["rules".to_owned()]);
+    assert_eq!(options, words.collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn an_importance_is_given_back_to_the_rules_on_every_page_that_sets_it() {
+    let desk = Desk::open().await;
+    let id = desk.receive(dead_in("orders")).await;
+    sort(&desk).await;
+    let group = desk.letter(id).await["group"].as_str().unwrap().to_owned();
+    let pages = [
+        (format!("/letters/{id}"), "Set"),
+        ("/letters/all?status=open&all=importance".to_owned(), "Set importance of 1"),
+        (format!("/groups/{group}"), "Set importance of 1 open"),
+    ];
+    for (path, button) in pages {
+        for (word, expected) in [("critical", ("critical", "manual")), ("rules", ("normal", "default"))] {
+            Form::of(&desk.page(&path).await, button).fill("importance", word).press(&desk).await;
+            sort(&desk).await;
+            let letter = desk.letter(id).await;
+            let found = (letter["importance"].as_str().unwrap(), letter["importance_by"].as_str().unwrap());
+            assert_eq!(found, expected, "{path}");
+        }
+    }
 }

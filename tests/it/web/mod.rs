@@ -16,6 +16,8 @@ mod activity;
 mod api_calls;
 mod api_groups;
 mod api_letters;
+mod api_mistakes;
+mod api_promises;
 mod api_refusals;
 mod api_tools;
 mod backoff;

@@ -37,6 +37,8 @@ async fn describes_what_the_contract_promises_so_far() {
         "GET /api/v1/groups",
         "GET /api/v1/groups/{id}",
         "GET /api/v1/digests",
+        "GET /api/v1/digests/runs",
+        "GET /api/v1/digests/runs/{id}",
         "GET /api/v1/activity",
         "GET /api/v1/activity.csv",
         "GET /api/v1/activity.ndjson",

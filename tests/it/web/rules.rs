@@ -81,7 +81,8 @@ async fn what_is_wrong_is_told_by_its_place() {
         (rule("a", "true", "high"), "name: another rule is called \"a\" already"),
         (rule(" ", "true", "high"), "name: a name takes 1 to 100 characters"),
         (rule("b", "true", "higher"), "importance: "),
-        (rule("b", "", "high"), "expression: line 1, column 1: "),
+        (rule("b", "", "high"), "expression: it takes at least one character"),
+        (rule("b", " ", "high"), "expression: line 1, column "),
         (
             json!({"name": "b", "expression": "true", "importance": "low", "position": 0}),
             "position: 0 is out of range; it takes 1 or more",

@@ -117,7 +117,7 @@ async fn settings_that_are_likely_missing_are_named_with_what_mends_them() {
         desk.receive(dead_in(queue)).await;
     }
     assert_eq!(desk.page("/queues").await.count("#missing-title"), 0);
-    let own = SentBack::own_retries("messages", desk.clock.now(), 1);
+    let own = SentBack::own_retries(MAIN, "messages", desk.clock.now(), 1);
     desk.store.remember_sent_back(MAIN, &[own]).await.unwrap();
     let busy = QueueLevel { redeliver_rate: Some(90.0), acknowledge_rate: Some(0.2), ..level("orders", 2, 3) };
     let none = QueueLevel { dead_letters: DeadLetterRoute::default(), ..level("texts", 1, 0) };

@@ -46,7 +46,7 @@ mod tests {
             key: ContentKey(content),
             id: LetterId::from_uuid(id),
             first_sent_at: at(sent),
-            ..SentBack::own_retries("orders", at(sent), 1)
+            ..SentBack::own_retries("main", "orders", at(sent), 1)
         }
     }
 

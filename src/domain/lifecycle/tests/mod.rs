@@ -107,9 +107,12 @@ const fn kind(refusal: &Refusal) -> &'static str {
         Refusal::Replaced { .. } => "replaced",
         Refusal::Dangerous(_) => "danger",
         Refusal::QueueUnknown => "no queue",
-        Refusal::NotFound | Refusal::NotAllowed | Refusal::PerhapsSent | Refusal::Unfit(_) | Refusal::Changed => {
-            "none of a command"
-        }
+        Refusal::NotFound
+        | Refusal::NotAllowed
+        | Refusal::PerhapsSent
+        | Refusal::Unfit(_)
+        | Refusal::UnfitPart { .. }
+        | Refusal::Changed => "none of a command",
     }
 }
 

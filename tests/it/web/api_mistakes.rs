@@ -1,0 +1,315 @@
+//! All that is wrong with a call is told at once, each by its place: of every call that the description has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::http::Method;
+use dead_letter_office::domain::letter::Status;
+use serde_json::{Map, Value, json};
+
+use super::{
+    answer::Answer,
+    desk::{Desk, ask},
+};
+
+/// A call, and what it takes.
+struct Call {
+    method: Method,
+    path: String,
+    /// The schema of its body of JSON.
+    body: Option<Value>,
+    parameters: Vec<String>,
+}
+
+/// All calls that are described, about this id.
+async fn calls(desk: &Desk, id: &str) -> (Value, Vec<Call>) {
+    let description = desk.get("/api/openapi.json").await.expect(200).json();
+    let mut calls = Vec::new();
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, call) in item.as_object().unwrap() {
+            let Ok(method) = method.to_uppercase().parse() else { continue };
+            let parameters = call["parameters"].as_array().into_iter().flatten().filter(|it| it["in"] == "query");
+            calls.push(Call {
+                method,
+                path: path.replace("{id}", id),
+                body: call.pointer("/requestBody/content/application~1json/schema").cloned(),
+                parameters: parameters.map(|it| it["name"].as_str().unwrap().to_owned()).collect(),
+            });
+        }
+    }
+    (description, calls)
+}
+
+/// What a schema refers to; of several that which is not null.
+fn resolved<'a>(description: &'a Value, schema: &'a Value) -> &'a Value {
+    if let Some(choices) = schema["oneOf"].as_array() {
+        return resolved(description, choices.iter().find(|choice| choice["type"] != "null").unwrap());
+    }
+    match schema["$ref"].as_str() {
+        Some(reference) => resolved(description, description.pointer(reference.trim_start_matches('#')).unwrap()),
+        None => schema,
+    }
+}
+
+/// The kinds of mistakes by their places.
+fn told(answer: &Answer, place: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut told: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for error in answer.json()["errors"].as_array().unwrap_or_else(|| panic!("{}: {}", answer.asked, answer.text())) {
+        let place = error[place].as_str().unwrap_or_else(|| panic!("{}: {error}", answer.asked)).to_owned();
+        told.entry(place).or_default().insert(error["code"].as_str().unwrap().to_owned());
+    }
+    told
+}
+
+async fn a_desk() -> (Desk, String) {
+    let desk = Desk::open().await;
+    let id = desk.letter_in(Status::Open).await.to_string();
+    (desk, id)
+}
+
+/// Of another type than any that is described.
+fn of_another_type(schema: &Value) -> Option<Value> {
+    match &schema["type"] {
+        Value::Null => None,
+        types if types.to_string().contains("object") => Some(json!(7)),
+        _ => Some(json!({"nope": true})),
+    }
+}
+
+/// Of its type, and beyond its bounds.
+fn out_of_bounds(schema: &Value) -> Option<(Value, &'static str)> {
+    let number = |key: &str| schema[key].as_f64();
+    if schema["enum"].is_array() {
+        return Some((json!("nope"), "choice"));
+    }
+    let formats = ["uuid", "delay", "length-of-time", "point-in-time"];
+    if schema["format"].as_str().is_some_and(|format| formats.contains(&format))
+        || schema["contentEncoding"] == "base64"
+    {
+        return Some((json!("?"), "format"));
+    }
+    match (number("maxLength"), number("maximum"), number("minItems"), number("maxItems")) {
+        (Some(most), ..) => Some((json!("x".repeat(most as usize + 1)), "length")),
+        (_, Some(most), ..) => Some((json!(most as u64 + 1), "range")),
+        (_, _, Some(_), _) => Some((json!([]), "length")),
+        (.., Some(most)) => Some((json!(vec!["gzip"; most as usize + 1]), "length")),
+        _ => number("minimum").map(|least| (json!(least as i64 - 1), "range")),
+    }
+}
+
+#[tokio::test]
+async fn every_field_of_a_body_is_told_with_all_the_others() {
+    let (desk, id) = a_desk().await;
+    let (description, calls) = calls(&desk, &id).await;
+    let mut n_bodies = 0;
+    for call in calls {
+        let Some(schema) = call.body.as_ref().map(|schema| resolved(&description, schema)) else { continue };
+        n_bodies += 1;
+        let fields = schema["properties"].as_object().cloned().unwrap_or_default();
+        let (mut types, mut bounds) = (Map::new(), Map::new());
+        let (mut wrong_types, mut wrong_bounds) = (BTreeMap::new(), BTreeMap::new());
+        for (name, schema) in &fields {
+            let schema = resolved(&description, schema);
+            if let Some(value) = of_another_type(schema) {
+                types.insert(name.clone(), value);
+                wrong_types.insert(format!("/{name}"), if schema["enum"].is_array() { "choice" } else { "type" });
+            }
+            if let Some((value, code)) = out_of_bounds(schema) {
+                bounds.insert(name.clone(), value);
+                wrong_bounds.insert(format!("/{name}"), code);
+            }
+        }
+        for (mut body, mut expected) in [(types, wrong_types), (bounds, wrong_bounds)] {
+            body.insert("nope".to_owned(), json!(1));
+            expected.insert("/nope".to_owned(), "unknown");
+            let answer = desk.call(call.method.clone(), &call.path, &body.into()).await;
+            answer.clone().problem(422);
+            let told = told(&answer, "pointer");
+            for (pointer, code) in expected {
+                assert!(
+                    told.get(&pointer).is_some_and(|codes| codes.contains(code)),
+                    "{pointer} {code}: {}",
+                    answer.text()
+                );
+            }
+        }
+    }
+    assert!(n_bodies >= 17, "{n_bodies} bodies");
+}
+
+#[tokio::test]
+async fn every_parameter_is_told_with_all_the_others() {
+    let (desk, id) = a_desk().await;
+    let (_, calls) = calls(&desk, &id).await;
+    for call in calls {
+        let empty: String = call.parameters.iter().map(|name| format!("{name}=&")).collect();
+        let answer = desk.send(ask(call.method.clone(), &format!("{}?{empty}nope=1&neither=2", call.path))).await;
+        answer.clone().problem(400);
+        let told = told(&answer, "parameter");
+        let codes = |name: &str| told.get(name).into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
+        assert_eq!((codes("nope"), codes("neither")), (vec!["unknown"], vec!["unknown"]), "{}", answer.text());
+        for name in &call.parameters {
+            assert_eq!(codes(name), ["empty"], "{name}: {}", answer.text());
+        }
+    }
+}
+
+/// A call, its body, and what is told of it: places and kinds.
+type Case<'a> = (&'a str, Value, &'static [(&'static str, &'static str)]);
+
+/// How fields go together, which no schema says, is told with what one does.
+#[tokio::test]
+async fn what_does_not_go_together_is_told_with_all_the_rest() {
+    let (desk, id) = a_desk().await;
+    let rule = json!({"name": "a", "expression": "true", "importance": "low"});
+    let rule = desk.post("/api/v1/rules", &rule).await.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let (retry, patch, actions) = (format!("POST letters/{id}/retry"), format!("PATCH letters/{id}"), "POST actions");
+    let cases: Vec<Case<'_>> = vec![
+        (
+            actions,
+            json!({"action": "discard", "ids": [], "delay": "soon", "queue": "a", "importance": null, "rate": 0, "until": "1h"}),
+            &[
+                ("/ids", "length"),
+                ("/delay", "format"),
+                ("/delay", "excluded"),
+                ("/queue", "excluded"),
+                ("/importance", "excluded"),
+                ("/rate", "range"),
+                ("/rate", "excluded"),
+                ("/until", "excluded"),
+            ],
+        ),
+        (
+            actions,
+            json!({"action": "retry", "ids": [id], "filter": {"queue": "", "staus": "x", "q": "a status:opne"},
+                "note": "x", "rate": 1, "spread": "40d", "queue": "dlo.due", "until": "soon",
+                "canary": {"first": 0, "wait": "3d", "at_most_failed_percent": 100}}),
+            &[
+                ("/ids", "excluded"),
+                ("/filter/queue", "length"),
+                ("/filter/staus", "unknown"),
+                ("/filter/q", "search"),
+                ("/note", "excluded"),
+                ("/spread", "excluded"),
+                ("/spread", "range"),
+                ("/queue", "invalid"),
+                ("/until", "format"),
+                ("/canary/first", "range"),
+                ("/canary/wait", "range"),
+                ("/canary/at_most_failed_percent", "range"),
+            ],
+        ),
+        (
+            actions,
+            json!({"action": "burn", "note": 7}),
+            &[("/action", "choice"), ("/note", "type"), ("/ids", "required")],
+        ),
+        (
+            actions,
+            json!({"action": "importance", "ids": [id], "rate": 1}),
+            &[("/importance", "required"), ("/rate", "excluded")],
+        ),
+        (
+            "POST actions/preview",
+            json!({"action": "discard", "ids": [id], "delay": "1s"}),
+            &[("/filter", "required"), ("/delay", "excluded")],
+        ),
+        (
+            &retry,
+            json!({"json": {}, "text": "", "delay": 7, "queue": "dlo.due",
+                "headers": {"set": {"": "a", "a": "b", "dlo-id": "c"}, "remove": ["a", "none"]},
+                "properties": {"expiration": "1s", "priority": 256, "type": 7}}),
+            &[
+                ("/json", "excluded"),
+                ("/text", "excluded"),
+                ("/delay", "type"),
+                ("/queue", "invalid"),
+                ("/headers/set/", "invalid"),
+                ("/headers/set/dlo-id", "invalid"),
+                ("/headers/remove/0", "excluded"),
+                ("/headers/remove/1", "invalid"),
+                ("/properties/expiration", "format"),
+                ("/properties/priority", "range"),
+                ("/properties/type", "type"),
+            ],
+        ),
+        (
+            "POST policies",
+            json!({"queues": "", "delays": ["1s", "40d", "soon"], "initial": "1s", "factor": 0, "via": "mail", "jitter": 2}),
+            &[
+                ("/queues", "length"),
+                ("/delays/2", "format"),
+                ("/delays", "excluded"),
+                ("/factor", "range"),
+                ("/via", "choice"),
+                ("/jitter", "range"),
+            ],
+        ),
+        (
+            "POST policies",
+            json!({"queues": "a", "delays": ["40d", "1s", "50d"], "factor": 2, "attempts": 7}),
+            &[("/delays/0", "range"), ("/delays/2", "range"), ("/factor", "excluded"), ("/attempts", "excluded")],
+        ),
+        (
+            "POST policies",
+            json!({"queues": "a", "initial": "1s", "max": "40d", "jitter": 7}),
+            &[("/max", "range"), ("/jitter", "range")],
+        ),
+        (
+            "POST mappings",
+            json!({"queue": "a", "exchange": "b", "message_type": "1.2", "broker": 7}),
+            &[("/exchange", "excluded"), ("/message_type", "format"), ("/broker", "type")],
+        ),
+        ("POST mappings", json!({"message_type": ""}), &[("/queue", "required"), ("/message_type", "length")]),
+        (
+            "POST rules",
+            json!({"name": "a\nb", "expression": "letter.quue == 'a' && payload.b ==", "importance": "huge", "position": 0}),
+            &[("/name", "invalid"), ("/expression", "invalid"), ("/importance", "choice"), ("/position", "range")],
+        ),
+        (
+            "PUT rules/order",
+            json!({"ids": [rule, rule, id], "x": 1}),
+            &[("/ids/1", "repeated"), ("/ids/2", "invalid"), ("/x", "unknown")],
+        ),
+        (
+            "POST rules/test",
+            json!({"importance": "huge", "position": 0}),
+            &[("/expression", "required"), ("/importance", "choice"), ("/position", "range")],
+        ),
+        ("POST digests/preview", json!({"name": "none", "x": 1}), &[("/name", "choice"), ("/x", "unknown")]),
+        (
+            "POST decode",
+            json!({"body_base64": "?", "headers": {"a": {"t": "none", "v": 1}}, "encoding": ["rot13"], "queue": 7}),
+            &[("/body_base64", "format"), ("/headers", "format"), ("/encoding/0", "choice"), ("/queue", "type")],
+        ),
+        (
+            "POST decode",
+            json!({"body_base64": "AAEC", "type": "acme.None", "encoding": ["gzip"]}),
+            &[("/encoding", "invalid"), ("/type", "invalid")],
+        ),
+        (
+            &patch,
+            json!({"note": 7, "message_type": "1 2", "importance": ""}),
+            &[("/note", "type"), ("/message_type", "format"), ("/importance", "choice")],
+        ),
+    ];
+    for (call, body, expected) in cases {
+        let (method, path) = call.split_once(' ').unwrap();
+        let answer = desk.call(method.parse().unwrap(), &format!("/api/v1/{path}"), &body).await;
+        answer.clone().problem(422);
+        let told = told(&answer, "pointer");
+        let expected: BTreeSet<_> = expected.iter().map(|(place, code)| (*place, *code)).collect();
+        let pairs = told.iter().flat_map(|(place, codes)| codes.iter().map(move |code| (&**place, &**code)));
+        assert_eq!(pairs.collect::<BTreeSet<_>>(), expected, "{call} {body}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn what_a_query_asks_and_searches_is_told_together() {
+    let (desk, _) = a_desk().await;
+    let answer = desk.get("/api/v1/letters?q=a+status:opne&limit=0&cursor=x&queue=a%00b&since=soon").await;
+    answer.clone().problem(400);
+    let expected =
+        [("cursor", "format"), ("limit", "range"), ("q", "search"), ("queue", "format"), ("since", "format")];
+    let expected = expected.map(|(name, code)| (name.to_owned(), BTreeSet::from([code.to_owned()])));
+    assert_eq!(told(&answer, "parameter"), expected.into());
+}
