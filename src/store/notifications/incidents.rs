@@ -29,6 +29,8 @@ pub struct IncidentRecord {
     pub incident: Incident,
     /// When users were notified last; `None`: not yet, for it began in quiet hours.
     pub told_at: Option<Timestamp>,
+    /// Since when those who were notified know that somebody is at it.
+    pub acknowledged_at: Option<Timestamp>,
     /// Who was notified that it is open, and as how important last.
     pub told: BTreeMap<Channel, Importance>,
 }
@@ -42,6 +44,7 @@ struct Row {
     opened_at: i64,
     told_at: Option<i64>,
     resolved_at: Option<i64>,
+    acknowledged_at: Option<i64>,
 }
 
 /// The rest of an incident, as it is stored.
@@ -136,7 +139,8 @@ impl TryFrom<Row> for IncidentRecord {
             href: detail.href,
             storm: detail.storm.map(Storm::from),
         };
-        Ok(Self { id: row.id, incident, told_at: row.told_at.map(Timestamp::from_micros), told })
+        let [told_at, acknowledged_at] = [row.told_at, row.acknowledged_at].map(|at| at.map(Timestamp::from_micros));
+        Ok(Self { id: row.id, incident, told_at, acknowledged_at, told })
     }
 }
 
@@ -218,6 +222,27 @@ impl Store {
         Ok(rows > 0)
     }
 
+    /// Writes down that somebody is at an open incident, or with `None` that nobody is any more; says whether that was not
+    /// known.
+    pub async fn acknowledge_incident(
+        &self,
+        was: &IncidentRecord,
+        since: Option<Timestamp>,
+        telling: &Telling<'_>,
+    ) -> Result<bool, StoreError> {
+        const ACKNOWLEDGE: &str = "UPDATE incidents SET acknowledged_at = $1
+            WHERE id = $2 AND resolved_at IS NULL AND coalesce(acknowledged_at, -1) = $3";
+        let mut tx = self.db.begin().await?;
+        let rows = on!(&mut tx, |tx| sqlx::query(ACKNOWLEDGE)
+            .bind(since.map(Timestamp::as_micros))
+            .bind(was.id)
+            .bind(was.acknowledged_at.map_or(-1, Timestamp::as_micros))
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        finish(tx, rows, Some(telling)).await
+    }
+
     /// Ends an incident; says whether it was open.
     pub async fn resolve_incident(&self, id: Uuid, telling: &Telling<'_>) -> Result<bool, StoreError> {
         const RESOLVE: &str = "UPDATE incidents SET resolved_at = $1 WHERE id = $2 AND resolved_at IS NULL";
@@ -235,7 +260,8 @@ impl Store {
 impl StoreReader {
     /// Those that are open, the oldest first.
     pub async fn open_incidents(&self) -> Result<Vec<IncidentRecord>, StoreError> {
-        const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at FROM incidents
+        const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at, acknowledged_at
+            FROM incidents
             WHERE resolved_at IS NULL ORDER BY opened_at, id";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         let mut records = rows.into_iter().map(IncidentRecord::try_from).collect::<Result<Vec<_>, _>>()?;
