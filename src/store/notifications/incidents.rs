@@ -222,27 +222,6 @@ impl Store {
         Ok(rows > 0)
     }
 
-    /// Writes down that somebody is at an open incident, or with `None` that nobody is any more; says whether that was not
-    /// known.
-    pub async fn acknowledge_incident(
-        &self,
-        was: &IncidentRecord,
-        since: Option<Timestamp>,
-        telling: &Telling<'_>,
-    ) -> Result<bool, StoreError> {
-        const ACKNOWLEDGE: &str = "UPDATE incidents SET acknowledged_at = $1
-            WHERE id = $2 AND resolved_at IS NULL AND coalesce(acknowledged_at, -1) = $3";
-        let mut tx = self.db.begin().await?;
-        let rows = on!(&mut tx, |tx| sqlx::query(ACKNOWLEDGE)
-            .bind(since.map(Timestamp::as_micros))
-            .bind(was.id)
-            .bind(was.acknowledged_at.map_or(-1, Timestamp::as_micros))
-            .execute(&mut **tx)
-            .await?
-            .rows_affected());
-        finish(tx, rows, Some(telling)).await
-    }
-
     /// Ends an incident; says whether it was open.
     pub async fn resolve_incident(&self, id: Uuid, telling: &Telling<'_>) -> Result<bool, StoreError> {
         const RESOLVE: &str = "UPDATE incidents SET resolved_at = $1 WHERE id = $2 AND resolved_at IS NULL";
@@ -307,7 +286,7 @@ fn detail(incident: &Incident, told: &BTreeMap<Channel, Importance>) -> String {
 }
 
 /// Whoever changed the row notifies users, in the same commit.
-async fn finish(mut tx: Tx, rows: u64, telling: Option<&Telling<'_>>) -> Result<bool, StoreError> {
+pub(super) async fn finish(mut tx: Tx, rows: u64, telling: Option<&Telling<'_>>) -> Result<bool, StoreError> {
     if rows == 0 {
         return Ok(false);
     }

@@ -45,6 +45,8 @@ pub async fn act(
     if let Some(all) = of_letters(&fields.action) {
         return Ok(lead_to(&about_letters(ids, all), &headers));
     }
+    // Before a length of time is counted from: it is told as it was chosen.
+    let now = app.clock.now();
     let groups = app.store().groups_by_id(&ids).await?;
     let command = match &*fields.action {
         "ticket" => group_order::ticket(&pairs.take("ticket")?.unwrap_or_default()),
@@ -60,7 +62,7 @@ pub async fn act(
     };
     let toast = match app.triage.act_on_groups(&ids, &command, &expected, &user).await {
         Ok((report, at)) => {
-            let toast = tell(&command, &report, at);
+            let toast = tell(&command, &report, now);
             if command.can_be_undone() && !toast.is_failure() { toast.undone_for(report.done, at) } else { toast }
         }
         Err(ChangeError::Changed(changed)) => overtaken(changed.0.as_deref()),

@@ -61,7 +61,7 @@ impl GroupStateView {
         Self {
             phase: phase.as_str(),
             said: if *phase == Phase::Open { phase.to_string() } else { format!("{phase}{by}") },
-            at: set.as_ref().map(|(_, at)| Moment::new(*at, now)),
+            at: set.as_ref().filter(|_| *phase != Phase::Open).map(|(_, at)| Moment::new(*at, now)),
             until: until.map(|until| waits_for(until, now)).unwrap_or_default(),
             regressed: regressed.as_ref().map(|regressed| RegressedView::new(regressed, now)),
             assignee: assignee.as_ref().map(AssigneeView::new),

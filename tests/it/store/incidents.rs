@@ -357,12 +357,12 @@ async fn who_is_at_it_is_not_reminded(database: &TestDatabase) {
     assert_eq!(desk.looks_at(later(1)).await, ["slack opened", "pagerduty opened"]);
     does(&desk, GroupCommand::Acknowledge, later(2)).await;
     assert_eq!(desk.looks_at(later(3)).await[2..], ["pagerduty acknowledged"], "Slack calls nobody for that");
-    assert_eq!(desk.looks_at(later(3 * 3_600)).await.len(), 3, "nobody is reminded");
+    assert_eq!(desk.looks_at(later(3_700)).await.len(), 3, "nobody is reminded");
     database.does(&DISCARD, &high).await;
-    does(&desk, GroupCommand::Reopen, later(3 * 3_600 + 1)).await;
-    assert_eq!(desk.looks_at(later(3 * 3_600 + 2)).await[3..], ["slack reminder"], "nobody is at it any more");
-    does(&desk, GroupCommand::Acknowledge, later(3 * 3_600 + 3)).await;
-    assert_eq!(desk.looks_at(later(3 * 3_600 + 4)).await[4..], ["pagerduty acknowledged"]);
+    does(&desk, GroupCommand::Reopen, later(3_701)).await;
+    assert_eq!(desk.looks_at(later(3_702)).await[3..], ["slack reminder"], "nobody is at it any more");
+    does(&desk, GroupCommand::Acknowledge, later(3_703)).await;
+    assert_eq!(desk.looks_at(later(3_704)).await[4..], ["pagerduty acknowledged"]);
     let events: Vec<Value> = bodies(database, Channel::PagerDuty).await;
     let actions: Vec<&Value> = events.iter().map(|event| &event["event_action"]).collect();
     assert_eq!(actions, ["trigger", "acknowledge", "acknowledge"]);

@@ -79,9 +79,11 @@ async fn the_list_has_all_groups_unless_asked_for_open_ones() {
     let second = desk.get(&format!("/api/v1/groups?limit=1&cursor={next}")).await.expect(200).json();
     assert_eq!((&first["items"][0]["queue"], &second["items"][0]["queue"]), (&json!("orders"), &json!("texts")));
     assert_eq!((&second["items"][0]["importance"], &second["next_cursor"]), (&Value::Null, &Value::Null));
-    for (query, takes) in
-        [("sort=up", "importance, biggest, newest"), ("statu=all", "status, importance"), ("cursor=x", "next_cursor")]
-    {
+    for (query, takes) in [
+        ("sort=up", "importance, biggest, newest"),
+        ("statu=all", "status, state, assignee, importance"),
+        ("cursor=x", "next_cursor"),
+    ] {
         let detail = desk.get(&format!("/api/v1/groups?{query}")).await.problem(400);
         assert!(detail.contains(takes), "{query}: {detail}");
     }
