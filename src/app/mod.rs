@@ -32,6 +32,7 @@ use crate::{
         schemas::Folder,
         search::{self, Indexing},
         settings::Settings,
+        snoozes::Snoozes,
     },
     store::Store,
 };
@@ -135,6 +136,8 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
             done_with: None,
         };
         lifecycle.start_worker(enrichment);
+        let (store, clock) = (Arc::clone(&services.store), services.clock.clone());
+        lifecycle.start_worker(Snoozes::new(store, clock, services.feed.clone()));
         services.store.prepare_search(search::settings(&config.search, &config.decode)).await?;
         let (store, reader) = (Arc::clone(&services.store), services.reader.clone());
         let (clock, feed) = (services.clock.clone(), services.feed.clone());

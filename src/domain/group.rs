@@ -6,6 +6,7 @@ pub use super::group_id::GroupId;
 use super::{
     actor::Actor,
     filter::Names,
+    group_state::{Assignee, GroupState, Phase},
     letter::{Importance, Status},
 };
 
@@ -48,9 +49,14 @@ pub struct Group {
     /// When one of its letters was sent back last.
     pub last_sent_at: Option<Timestamp>,
     pub note: Option<Note>,
+    /// How far people are with it.
+    pub state: GroupState,
 }
 
 impl Group {
+    /// What needs attention of who has it: neither set aside nor done.
+    pub const TO_DO: &[Phase] = &[Phase::Open, Phase::Acknowledged];
+
     pub fn n_open(&self) -> u64 {
         self.open.iter().sum()
     }
@@ -113,6 +119,10 @@ pub struct Note {
 pub struct GroupFilter {
     /// Only groups with open letters, and where importances are named, of these.
     pub only_open: bool,
+    /// How far people are with them.
+    pub phases: Vec<Phase>,
+    /// Given to one of these.
+    pub assignees: Vec<Assignee>,
     pub importances: Vec<Importance>,
     pub brokers: Vec<String>,
     pub queues: Names,
@@ -161,6 +171,11 @@ pub struct GroupCounts {
     pub open: u64,
     /// With open letters of this importance, in the order of [`Importance::ALL`]; one group may count for several.
     pub by_importance: [u64; Importance::ALL.len()],
+    /// By how far people are with them, in the order of [`Phase::ALL`]; those that nobody has taken count only with open
+    /// letters.
+    pub by_phase: [u64; Phase::ALL.len()],
+    /// Open or acknowledged, and with open letters.
+    pub to_do: u64,
 }
 
 /// What came into a group in one hour.

@@ -22,6 +22,8 @@ word_enum! {
         Opened = "opened",
         /// It is still open, and users are notified once more.
         Reminded = "reminded",
+        /// Somebody is at it.
+        Acknowledged = "acknowledged",
         /// There are more groups in a storm than users were notified of.
         Updated = "updated",
         Resolved = "resolved",

@@ -17,6 +17,7 @@ pub mod edit;
 pub mod filter;
 pub mod group;
 mod group_id;
+pub mod group_state;
 pub mod health;
 pub mod history;
 pub mod incident;

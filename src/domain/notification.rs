@@ -30,6 +30,7 @@ word_enum! {
         Digest = "digest",
         IncidentOpened = "incident_opened",
         IncidentReminder = "incident_reminder",
+        IncidentAcknowledged = "incident_acknowledged",
         IncidentUpdated = "incident_updated",
         IncidentResolved = "incident_resolved",
     }

@@ -5,7 +5,8 @@ use std::fmt::{self, Debug, Display};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
-    group::Note,
+    group::{Group, Note},
+    group_state::{GroupState, Progress, Until},
     letter::{Importance, LetterSummary, TypeSource},
     lifecycle::LetterState,
     mapping::ActiveMapping,
@@ -77,6 +78,26 @@ impl Versioned for ActiveMapping {
 impl Versioned for Note {
     fn version(&self) -> Version {
         Version::of(&self.text)
+    }
+}
+
+/// What people see of it: letters that come while it is snoozed make no other version.
+impl Versioned for GroupState {
+    fn version(&self) -> Version {
+        let Progress { phase, until, set, regressed } = &self.progress;
+        let until = until.map(|until| match until {
+            Until::More { more, .. } => Until::More { more, come: 0 },
+            until => until,
+        });
+        let regressed = regressed.as_ref().map(|regressed| regressed.at);
+        Version::of(&(phase, until, set.as_ref().map(|(by, _)| by), regressed, &self.assignee, &self.ticket))
+    }
+}
+
+/// All that people change of it.
+impl Versioned for Group {
+    fn version(&self) -> Version {
+        Version::of(&(self.state.version(), self.note.as_ref().map(|note| &note.text)))
     }
 }
 

@@ -28,6 +28,8 @@ const CLIENT: &str = "Dead Letter Office";
 pub enum Action {
     /// Opens the alert; one that is open already is only updated, and nobody is paged again.
     Trigger,
+    /// Somebody is at it: nobody else is paged.
+    Acknowledge,
     Resolve,
 }
 
@@ -77,11 +79,11 @@ struct Link {
     text: &'static str,
 }
 
-/// A resolve holds nothing but the key: PagerDuty reads no more of it.
+/// What is no trigger holds nothing but the key: PagerDuty reads no more of it.
 pub fn event(incident: &Incident, action: Action) -> Event {
     let dedup_key = dedup_key(&incident.key);
     match action {
-        Action::Resolve => {
+        Action::Acknowledge | Action::Resolve => {
             Event { event_action: action, dedup_key, payload: None, links: Vec::new(), client: None, client_url: None }
         }
         Action::Trigger => Event {

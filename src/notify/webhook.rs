@@ -45,6 +45,7 @@ pub fn event(incident: &Incident, event: IncidentEvent, at: Timestamp) -> Event 
     let kind = match event {
         IncidentEvent::Opened => "incident.opened",
         IncidentEvent::Reminded => "incident.reminded",
+        IncidentEvent::Acknowledged => "incident.acknowledged",
         IncidentEvent::Updated => "incident.updated",
         IncidentEvent::Resolved => "incident.resolved",
     };

@@ -20,7 +20,7 @@ use crate::{
         activity::{Area, AuditEntry},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
-        group::{GroupId, Note},
+        group::{Group, GroupId, Note},
         job::{Bulk, Job},
         letter::LetterId,
         mapping::{ActiveMapping, Carrier, Mapping},
@@ -30,8 +30,8 @@ use crate::{
         version::Expected,
     },
     store::{
-        BulkAudit, ChangeError, ClaimedBulk, EditOrder, NewDigest, Order, OrderError, RuleChange, Store, StoreError,
-        StoreReader,
+        BulkAudit, ChangeError, ClaimedBulk, EditOrder, GroupOrder, GroupReport, NewDigest, Order, OrderError,
+        RuleChange, Store, StoreError, StoreReader,
     },
 };
 
@@ -129,6 +129,20 @@ impl AuditedStore {
             self.feed.changed(1);
         }
         Ok(is_there)
+    }
+
+    /// Carries out a command on each group that takes it.
+    pub(crate) async fn act_on_groups(
+        &self,
+        order: &GroupOrder<'_>,
+        expected: &Expected,
+    ) -> Result<GroupReport, ChangeError<Group>> {
+        let report = self.store.act_on_groups(order, expected).await?;
+        let entry =
+            |id: &GroupId| AuditEntry::new(order.at, order.by, Area::Groups, order.command.name(), id.to_string());
+        report.done.iter().for_each(|id| log(&entry(id)));
+        self.feed.changed(report.done.len() as u64);
+        Ok(report)
     }
 
     pub(crate) async fn set_policy(

@@ -29,6 +29,7 @@ pub mod schemas;
 pub mod search;
 pub mod settings;
 pub mod sign_in;
+pub mod snoozes;
 pub mod triage;
 pub mod wakeup;
 pub mod watch;

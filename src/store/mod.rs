@@ -49,6 +49,10 @@ pub use backup::BackupError;
 pub use clock::SetBack;
 pub use counts::slices::SLICE;
 pub use error::{ChangeError, StoreError};
+pub use groups::{
+    state::{GroupOrder, GroupReport},
+    waking::Waiting,
+};
 pub use idempotency::{KeptAnswer, KeyClaim, KeyedCall};
 pub use jobs::bulk::ClaimedBulk;
 pub use jobs::held_back::{Advance, HeldBack};

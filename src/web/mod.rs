@@ -21,6 +21,7 @@ mod error;
 mod events;
 mod fault;
 mod formats;
+mod group_order;
 mod health;
 mod idempotency;
 mod in_time;

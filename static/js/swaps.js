@@ -32,6 +32,12 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.target.id === "pane" && one(".list-box")?.offsetParent) listAt = scrollY;
 });
 
+// What is brought up to date by itself stays as it is while somebody is at it.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { target } = detail;
+  if (target.matches("[data-keeps-open]") && target.querySelector("details[open], :focus")) detail.shouldSwap = false;
+});
+
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   settle();
   refocus();

@@ -149,6 +149,7 @@ mod tests {
     /// With open letters by importance, and so many that were sent and came back.
     fn group(open: [u64; 4], [sent, failed_again]: [u64; 2]) -> Group {
         Group {
+            state: Default::default(),
             id: id(1),
             key: GroupKey {
                 broker: "main".to_owned(),

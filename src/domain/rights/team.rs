@@ -52,7 +52,7 @@ impl TeamQueues {
         Self { brokers: Globs::new(brokers), queues: Globs::new(queues), names, known: Mutex::default() }
     }
 
-    fn includes(&self, broker: &str, queue: &str) -> bool {
+    pub fn includes(&self, broker: &str, queue: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(includes) = known.get(broker).and_then(|queues| queues.get(queue)) {
             return *includes;

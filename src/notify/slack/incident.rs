@@ -12,6 +12,7 @@ const fn title(event: IncidentEvent) -> &'static str {
     match event {
         IncidentEvent::Opened => "Opened",
         IncidentEvent::Reminded => "Still open",
+        IncidentEvent::Acknowledged => "Acknowledged",
         IncidentEvent::Updated => "More",
         IncidentEvent::Resolved => "Resolved",
     }

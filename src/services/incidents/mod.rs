@@ -1,9 +1,11 @@
 //! Incidents: notifying users of what concerns them now, once, and when it is over.
 //!
 //! A group with open letters of an importance that pages people is one incident, however many letters it has. It ends
-//! by itself with the last of them. Many groups that begin together are one ([`storms`]). What the watch raises is an incident too. What is reported is decided and written down
+//! by itself with the last of them, and when somebody snoozes or resolves the group; while somebody is at it, nobody is
+//! reminded ([`acknowledged`]). Many groups that begin together are one ([`storms`]). What the watch raises is an incident too. What is reported is decided and written down
 //! in one commit; [`super::deliveries`] sends it.
 
+mod acknowledged;
 mod group_watch;
 pub mod heartbeat;
 mod storms;
@@ -113,13 +115,14 @@ impl Incidents {
         let mut newcomers = Vec::new();
         for group in self.concerning().await? {
             let Some(importance) = self.importance(&group) else { continue };
-            let Some(incident) = storms.take(self.of_group(&group, importance, now)) else { continue };
+            let taken_at = acknowledged::taken_at(&group);
+            let Some(incident) = storms.take(self.of_group(&group, importance, now), taken_at) else { continue };
             let (key, is_quiet) = (incident.key.clone(), self.is_quiet(importance, now));
             let told = match open.remove(&key) {
-                Some(was) if was.told_at.is_some() || is_quiet => self.go_on(&was, &incident, now).await,
+                Some(was) if was.told_at.is_some() || is_quiet => self.go_on(&was, &incident, taken_at, now).await,
                 None if is_quiet => self.open(&incident, now).await.map(drop),
                 record => {
-                    newcomers.push(Newcomer { incident, record });
+                    newcomers.push(Newcomer { incident, record, taken_at });
                     continue;
                 }
             };
@@ -130,7 +133,7 @@ impl Incidents {
         for (key, was) in open {
             let told = match is_of_group(&key) {
                 true => self.end(&was, now).await.map(drop),
-                false => self.go_on(&was, &was.incident, now).await,
+                false => self.go_on(&was, &was.incident, None, now).await,
             };
             skip_if_refused(&key, told)?;
         }
@@ -149,14 +152,15 @@ impl Incidents {
         self.end(was, self.clock.now()).await.map(drop)
     }
 
-    /// Groups with open letters of which some channel wants to hear.
+    /// Groups with open letters of which some channel wants to hear, and that nobody has set aside.
     async fn concerning(&self) -> Result<Vec<Group>, StoreError> {
         let importances: Vec<Importance> =
             Importance::ALL.iter().filter(|importance| self.wanted(**importance).next().is_some()).copied().collect();
         if importances.is_empty() {
             return Ok(Vec::new());
         }
-        let filter = GroupFilter { only_open: true, importances, ..GroupFilter::default() };
+        let phases = Group::TO_DO.to_vec();
+        let filter = GroupFilter { only_open: true, phases, importances, ..GroupFilter::default() };
         self.store.matching_groups(&filter).await
     }
 
@@ -200,11 +204,18 @@ impl Incidents {
     }
 
     /// Notifies of an incident that is open: for the first time after quiet hours, to more people when it has become more important,
-    /// or once more.
-    async fn go_on(&self, was: &IncidentRecord, incident: &Incident, now: Timestamp) -> Result<(), StoreError> {
+    /// or once more, unless somebody is at it since then.
+    async fn go_on(
+        &self,
+        was: &IncidentRecord,
+        incident: &Incident,
+        taken_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let incident = Incident { opened_at: was.incident.opened_at, ..incident.clone() };
+        let taken_at = taken_at.filter(|at| *at >= incident.opened_at);
         let Some(told_at) = was.told_at else {
-            if self.is_quiet(incident.importance, now) {
+            if self.is_quiet(incident.importance, now) || taken_at.is_some() {
                 return Ok(());
             }
             return self.tell(was, &incident, None, now).await;
@@ -212,8 +223,15 @@ impl Incidents {
         if incident.importance < was.incident.importance {
             return self.tell(was, &incident, None, now).await;
         }
+        if taken_at.is_some() != was.acknowledged_at.is_some() {
+            self.acknowledge(was, taken_at, now).await?;
+        }
         let every = self.settings.remind_every;
-        if every.is_zero() || now.since(told_at) < every || self.is_quiet(incident.importance, now) {
+        if taken_at.is_some()
+            || every.is_zero()
+            || now.since(told_at) < every
+            || self.is_quiet(incident.importance, now)
+        {
             return Ok(());
         }
         self.tell(was, &incident, Some(IncidentEvent::Reminded), now).await

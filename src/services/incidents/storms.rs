@@ -20,12 +20,16 @@ pub(super) struct Newcomer {
     pub incident: Incident,
     /// Its incident, where it was opened in quiet hours.
     pub record: Option<IncidentRecord>,
+    /// Since when somebody is at it.
+    pub taken_at: Option<Timestamp>,
 }
 
 /// A storm that is open, and what was found of its groups.
 struct OpenStorm {
     record: IncidentRecord,
     found: Vec<Incident>,
+    /// Since when somebody is at each of the groups that it had.
+    taken: Vec<Option<Timestamp>>,
 }
 
 /// All storms that are open.
@@ -33,11 +37,11 @@ pub(super) struct Storms(Vec<OpenStorm>);
 
 impl Storms {
     pub fn of(records: Vec<IncidentRecord>) -> Self {
-        Self(records.into_iter().map(|record| OpenStorm { record, found: Vec::new() }).collect())
+        Self(records.into_iter().map(|record| OpenStorm { record, found: Vec::new(), taken: Vec::new() }).collect())
     }
 
     /// Takes a group that belongs to a storm; gives back one that belongs to none, or has become more important.
-    pub fn take(&mut self, group: Incident) -> Option<Incident> {
+    pub fn take(&mut self, group: Incident, taken_at: Option<Timestamp>) -> Option<Incident> {
         let is_of = |storm: &&mut OpenStorm| {
             let of = storm.record.incident.storm.as_ref();
             storm.record.incident.importance <= group.importance
@@ -45,6 +49,7 @@ impl Storms {
         };
         let Some(storm) = self.0.iter_mut().find(is_of) else { return Some(group) };
         storm.found.push(group);
+        storm.taken.push(taken_at);
         None
     }
 
@@ -97,7 +102,7 @@ impl Incidents {
 
     async fn welcome_one(&self, new: &Newcomer, now: Timestamp) -> Result<(), StoreError> {
         let told = match &new.record {
-            Some(was) => self.go_on(was, &new.incident, now).await,
+            Some(was) => self.go_on(was, &new.incident, new.taken_at, now).await,
             None => self.open(&new.incident, now).await.map(drop),
         };
         super::skip_if_refused(&new.incident.key, told)
@@ -119,6 +124,7 @@ impl Incidents {
         }
         let groups = many.iter().map(|new| new.incident.clone());
         if let Some(storm) = storms.gathering(importance, now) {
+            storm.taken.extend(many.iter().map(|new| new.taken_at));
             storm.found.extend(groups);
             return Ok(());
         }
@@ -134,17 +140,25 @@ impl Incidents {
 
     /// Says of each storm that it has grown, goes on or is over.
     pub(super) async fn follow(&self, storms: Storms, now: Timestamp) -> Result<(), StoreError> {
-        for OpenStorm { record, found } in storms.0 {
+        for OpenStorm { record, found, taken } in storms.0 {
+            // All of them are taken, or the storm is not.
+            let taken_at = taken.into_iter().collect::<Option<Vec<_>>>().and_then(|taken| taken.into_iter().min());
             let followed = match found.is_empty() {
                 true => self.end(&record, now).await.map(drop),
-                false => self.follow_one(&record, &found, now).await,
+                false => self.follow_one(&record, &found, taken_at, now).await,
             };
             super::skip_if_refused(&record.incident.key, followed)?;
         }
         Ok(())
     }
 
-    async fn follow_one(&self, was: &IncidentRecord, found: &[Incident], now: Timestamp) -> Result<(), StoreError> {
+    async fn follow_one(
+        &self,
+        was: &IncidentRecord,
+        found: &[Incident],
+        taken_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let before = was.incident.storm.clone().unwrap_or_default();
         let groups = keys(found);
         let joined = groups.iter().filter(|key| before.groups.binary_search(key).is_err()).count() as u64;
@@ -161,7 +175,7 @@ impl Incidents {
             if is_changed && !self.store.keep_incident(was, &incident).await? {
                 return Ok(());
             }
-            return self.go_on(was, &incident, now).await;
+            return self.go_on(was, &incident, taken_at, now).await;
         };
         let storm = Storm { told: storm.joined, ..storm.clone() };
         let incident = Incident { storm: Some(storm), ..incident };

@@ -94,6 +94,7 @@ pub(crate) const fn kind(event: IncidentEvent) -> NotificationKind {
     match event {
         IncidentEvent::Opened => NotificationKind::IncidentOpened,
         IncidentEvent::Reminded => NotificationKind::IncidentReminder,
+        IncidentEvent::Acknowledged => NotificationKind::IncidentAcknowledged,
         IncidentEvent::Updated => NotificationKind::IncidentUpdated,
         IncidentEvent::Resolved => NotificationKind::IncidentResolved,
     }
@@ -109,11 +110,16 @@ pub(crate) fn body(
     now: Timestamp,
 ) -> Option<String> {
     match channel {
+        // Those who read it see it on the page, and are not called for that.
+        Channel::Slack | Channel::Alertmanager if event == IncidentEvent::Acknowledged => None,
         Channel::Slack => json(&slack::incident(incident, event, &Zone::utc().show(incident.opened_at))),
         // PagerDuty escalates by itself what nobody has acknowledged.
         Channel::PagerDuty if event == IncidentEvent::Reminded => None,
         Channel::PagerDuty if event == IncidentEvent::Resolved => {
             json(&pagerduty::event(incident, pagerduty::Action::Resolve))
+        }
+        Channel::PagerDuty if event == IncidentEvent::Acknowledged => {
+            json(&pagerduty::event(incident, pagerduty::Action::Acknowledge))
         }
         Channel::PagerDuty => json(&pagerduty::event(incident, pagerduty::Action::Trigger)),
         // It is reported again and again anyway.

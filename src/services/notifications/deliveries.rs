@@ -131,6 +131,7 @@ impl Deliveries {
             NotificationKind::Digest => self.channels.of_digest(&notification.subject),
             NotificationKind::IncidentOpened
             | NotificationKind::IncidentReminder
+            | NotificationKind::IncidentAcknowledged
             | NotificationKind::IncidentUpdated
             | NotificationKind::IncidentResolved => self.channels.get(notification.channel),
         }

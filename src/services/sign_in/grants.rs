@@ -20,6 +20,12 @@ impl Teams {
         Self { queues: queues.collect(), do_viewers_see_payloads: config.viewers_see_payloads }
     }
 
+    /// The names of teams that have all of these queues, by broker and name.
+    pub(super) fn that_see(&self, queues: &[(String, String)]) -> Vec<String> {
+        let sees = |team: &TeamQueues| queues.iter().all(|(broker, queue)| team.includes(broker, queue));
+        self.queues.iter().filter(|(_, team)| sees(team)).map(|(name, _)| name.clone()).collect()
+    }
+
     pub(super) fn of_user(&self, user: &User) -> Grants {
         self.of(user.role, teams_of(user))
     }

@@ -115,6 +115,11 @@ impl SignIn {
         &self.0.config
     }
 
+    /// The teams that have all of these queues, by broker and name.
+    pub fn teams_that_see(&self, queues: impl Iterator<Item = (String, String)>) -> Vec<String> {
+        self.0.teams.that_see(&queues.collect::<Vec<_>>())
+    }
+
     /// What somebody may, and with which queues.
     pub fn grants(&self, user: &User) -> Grants {
         self.0.teams.of_user(user)

@@ -21,12 +21,13 @@ use crate::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         edit::{Edit, HeaderEdit},
-        group::{GroupId, Note},
+        group::{Group, GroupId, Note},
+        group_state::GroupCommand,
         letter::{Letter, LetterId, LetterSummary},
         retry_limits::{RetryLimits, Targets},
         version::Expected,
     },
-    store::{ChangeError, EditOrder, Order, Original, Store, StoreError},
+    store::{ChangeError, EditOrder, GroupOrder, GroupReport, Order, Original, Store, StoreError},
 };
 
 /// What people do with letters and their groups, one by one or all of a filter.
@@ -168,6 +169,22 @@ impl Triage {
         by: &Actor,
     ) -> Result<bool, ChangeError<Note>> {
         self.changes.set_group_note(id, text, expected, by).await
+    }
+
+    /// Carries out a command on each of these groups that takes it, and says at which moment, by which it is undone.
+    ///
+    /// # Errors
+    /// One of them is not as expected.
+    pub async fn act_on_groups(
+        &self,
+        ids: &[GroupId],
+        command: &GroupCommand,
+        expected: &Expected,
+        by: &Actor,
+    ) -> Result<(GroupReport, Timestamp), ChangeError<Group>> {
+        let at = self.clock.now();
+        let report = self.changes.act_on_groups(&GroupOrder { ids, command, by, at }, expected).await?;
+        Ok((report, at))
     }
 
     const fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {

@@ -35,11 +35,6 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// The same whatever of the groups' letters is open.
-    pub(crate) fn without_status(self) -> Self {
-        Self { only_open: false, ..self }
-    }
-
     /// The same for groups with open letters of any importance.
     pub(crate) fn of_any_importance(self) -> Self {
         Self { only_open: true, importances: Vec::new(), ..self }
@@ -94,6 +89,8 @@ impl StoreReader {
         let reasons = filter.reasons.iter().map(|reason| reason.as_str().to_owned()).collect();
         let lists = [
             ("broker", filter.brokers.clone()),
+            ("state", filter.phases.iter().map(|phase| phase.as_str().to_owned()).collect()),
+            ("assignee", filter.assignees.iter().map(ToString::to_string).collect()),
             ("reason", reasons),
             ("queue", self.names(&filter.queues, "SELECT DISTINCT queue FROM facets").await?),
             ("message_type", self.names(&filter.types, "SELECT DISTINCT message_type FROM groups").await?),
@@ -101,6 +98,8 @@ impl StoreReader {
         ];
         let all = [
             filter.brokers.is_empty(),
+            filter.phases.is_empty(),
+            filter.assignees.is_empty(),
             filter.reasons.is_empty(),
             filter.queues.is_empty(),
             filter.types.is_empty(),

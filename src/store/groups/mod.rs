@@ -3,7 +3,9 @@
 pub(crate) mod filter;
 mod note;
 pub(crate) mod outcomes;
+pub(crate) mod state;
 pub(crate) mod tally;
+pub(crate) mod waking;
 
 use amqp_message::time::Timestamp;
 use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
@@ -17,12 +19,14 @@ use super::{
 use crate::domain::{
     actor::Actor,
     group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
+    group_state::Phase,
     letter::Importance,
 };
 
 pub(crate) const COLUMNS: &str =
     "id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled, retried,
-    discarded, first_seen, last_seen, sent, failed_again, last_sent_at, note, note_by, note_at";
+    discarded, first_seen, last_seen, sent, failed_again, last_sent_at, note, note_by, note_at,
+    state, progress, assignee, ticket";
 
 #[derive(FromRow)]
 pub(crate) struct Row {
@@ -47,6 +51,10 @@ pub(crate) struct Row {
     note: String,
     note_by: String,
     note_at: Option<i64>,
+    state: String,
+    progress: String,
+    assignee: String,
+    ticket: String,
 }
 
 impl TryFrom<Row> for Group {
@@ -77,6 +85,7 @@ impl TryFrom<Row> for Group {
             },
             last_sent_at: row.last_sent_at.map(Timestamp::from_micros),
             note: row.note_at.map(note),
+            state: state::read(&row.state, &row.progress, &row.assignee, row.ticket)?,
         })
     }
 }
@@ -148,9 +157,11 @@ impl StoreReader {
         theirs.map(Group::try_from).collect()
     }
 
-    /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance.
+    /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance. Those
+    /// of all phases are counted by them.
     pub async fn count_groups(&self, filter: &GroupFilter) -> Result<GroupCounts, StoreError> {
-        const ALL: &str = "SELECT COUNT(*) FROM groups";
+        const PHASES: &str = "SELECT state, COUNT(*),
+            coalesce(sum(CASE WHEN critical + high + normal + low > 0 THEN 1 ELSE 0 END), 0) FROM groups ";
         const COUNT: &str = "SELECT COUNT(*), coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN high > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN normal > 0 THEN 1 ELSE 0 END), 0),
@@ -161,24 +172,36 @@ impl StoreReader {
             conditions.push(&mut count);
             count.build_query_as().fetch_one(pool).await?
         });
-        let conditions = conditions.without_status();
-        let all: i64 = on!(self.db.reader(), |pool| {
-            let mut count = QueryBuilder::new(ALL);
+        let whatever = GroupFilter { only_open: false, phases: Vec::new(), importances: Vec::new(), ..filter.clone() };
+        let conditions = self.conditions(&whatever).await?;
+        let rows: Vec<(String, i64, i64)> = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(PHASES);
             conditions.push(&mut count);
-            count.build_query_scalar().fetch_one(pool).await?
+            count.push(" GROUP BY state").build_query_as().fetch_all(pool).await?
         });
+        let (mut all, mut to_do, mut by_phase) = (0, 0, [0; Phase::ALL.len()]);
+        for (phase, count, with_open) in rows {
+            let phase: Phase = parse("a state of a group", &phase)?;
+            by_phase[phase as usize] = if phase == Phase::Open { with_open } else { count }.unsigned_abs();
+            all += count.unsigned_abs();
+            to_do += if Group::TO_DO.contains(&phase) { with_open.unsigned_abs() } else { 0 };
+        }
         Ok(GroupCounts {
-            all: all.unsigned_abs(),
+            all,
+            by_phase,
+            to_do,
             open: open.unsigned_abs(),
             by_importance: [critical, high, normal, low].map(i64::unsigned_abs),
         })
     }
 
-    /// How many groups have open letters, by the most important of these.
+    /// How many groups that nobody has set aside have open letters, by the most important of these.
     pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
         const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
                 WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups ";
-        let conditions = self.conditions(&GroupFilter::default()).await?.of_any_importance();
+        let conditions =
+            self.conditions(&GroupFilter { phases: Group::TO_DO.to_vec(), ..GroupFilter::default() }).await?;
+        let conditions = conditions.of_any_importance();
         let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| {
             let mut count = QueryBuilder::new(COUNT);
             conditions.push(&mut count);
@@ -196,12 +219,15 @@ impl StoreReader {
 
 impl Store {
     /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has
-    /// written a note on, and what happened by the hour before `before`.
+    /// written a note on, or has taken or snoozed, and what happened by the hour before `before`.
     pub async fn forget_groups(&self, before: Timestamp) -> Result<u64, StoreError> {
         const GROUPS: Sql = Sql {
             sqlite: "DELETE FROM groups WHERE last_seen < $1 AND note_at IS NULL
+                AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
                 AND critical + high + normal + low + scheduled + retried + discarded = 0",
-            postgres: "DELETE FROM groups WHERE id IN (SELECT id FROM groups WHERE last_seen < $1 AND note_at IS NULL
+            postgres: "DELETE FROM groups WHERE id IN (SELECT id FROM groups
+                WHERE last_seen < $1 AND note_at IS NULL
+                AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
                 AND critical + high + normal + low + scheduled + retried + discarded = 0
                 ORDER BY id FOR UPDATE SKIP LOCKED)",
         };

@@ -1,10 +1,14 @@
 //! Keeping the counts of groups true.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
+use super::waking::{self, Step};
 use crate::{
     domain::{
         group::GroupId,
@@ -89,6 +93,9 @@ impl GroupTally {
         for chunk in changes.chunks(CHUNK) {
             lock(tx, chunk).await?;
             change_groups(tx, chunk).await?;
+            let steps = chunk.iter().filter(|change| change.steps.iter().any(|step| step.by > 0));
+            let steps: HashMap<GroupId, &[Step]> = steps.map(|change| (change.group, &*change.steps)).collect();
+            waking::come(tx, &steps).await?;
         }
         let hours: Vec<_> = self.hours.into_iter().filter(|(_, hour)| hour.is_change()).collect();
         for chunk in hours.chunks(CHUNK) {
@@ -104,6 +111,7 @@ impl GroupTally {
             for (place, by) in places {
                 if let Some((status, importance)) = kinds.get(&place.facet) {
                     *change.count(*status, *importance) += by;
+                    change.steps.push(Step { received_at: place.received_at, by, status: *status });
                 }
                 if by > 0 {
                     change.seen(place.received_at);
@@ -133,6 +141,7 @@ struct Change {
     first_seen: Option<Timestamp>,
     last_seen: Option<Timestamp>,
     sent: Sent,
+    steps: Vec<Step>,
 }
 
 impl Change {
@@ -146,6 +155,7 @@ impl Change {
             first_seen: None,
             last_seen: None,
             sent: Sent::default(),
+            steps: Vec::new(),
         }
     }
 

@@ -29,6 +29,8 @@ pub struct IncidentRecord {
     pub incident: Incident,
     /// When users were notified last; `None`: not yet, for it began in quiet hours.
     pub told_at: Option<Timestamp>,
+    /// Since when those who were notified know that somebody is at it.
+    pub acknowledged_at: Option<Timestamp>,
     /// Who was notified that it is open, and as how important last.
     pub told: BTreeMap<Channel, Importance>,
 }
@@ -42,6 +44,7 @@ struct Row {
     opened_at: i64,
     told_at: Option<i64>,
     resolved_at: Option<i64>,
+    acknowledged_at: Option<i64>,
 }
 
 /// The rest of an incident, as it is stored.
@@ -136,7 +139,8 @@ impl TryFrom<Row> for IncidentRecord {
             href: detail.href,
             storm: detail.storm.map(Storm::from),
         };
-        Ok(Self { id: row.id, incident, told_at: row.told_at.map(Timestamp::from_micros), told })
+        let [told_at, acknowledged_at] = [row.told_at, row.acknowledged_at].map(|at| at.map(Timestamp::from_micros));
+        Ok(Self { id: row.id, incident, told_at, acknowledged_at, told })
     }
 }
 
@@ -235,7 +239,8 @@ impl Store {
 impl StoreReader {
     /// Those that are open, the oldest first.
     pub async fn open_incidents(&self) -> Result<Vec<IncidentRecord>, StoreError> {
-        const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at FROM incidents
+        const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at, acknowledged_at
+            FROM incidents
             WHERE resolved_at IS NULL ORDER BY opened_at, id";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         let mut records = rows.into_iter().map(IncidentRecord::try_from).collect::<Result<Vec<_>, _>>()?;
@@ -281,7 +286,7 @@ fn detail(incident: &Incident, told: &BTreeMap<Channel, Importance>) -> String {
 }
 
 /// Whoever changed the row notifies users, in the same commit.
-async fn finish(mut tx: Tx, rows: u64, telling: Option<&Telling<'_>>) -> Result<bool, StoreError> {
+pub(super) async fn finish(mut tx: Tx, rows: u64, telling: Option<&Telling<'_>>) -> Result<bool, StoreError> {
     if rows == 0 {
         return Ok(false);
     }

@@ -4,6 +4,7 @@
 //! it. A process that dies while sending leaves its claim behind; another sends it again, for nobody knows whether it
 //! has arrived.
 
+mod acknowledged;
 pub(crate) mod digest_figures;
 pub(crate) mod digests;
 pub(crate) mod incidents;

@@ -8,18 +8,21 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{change::given, words};
+use super::{change::given, group_item::StateItem, group_state::carry_out, words};
 use crate::{
     domain::{
         access::Right,
+        actor::Actor,
         group::{Group, GroupId, Hour, Note, Outcome},
-        version::Version,
+        group_state::GroupCommand,
+        version::{Expected, Version, Versioned},
     },
     store::ChangeError,
     web::{
         AppState,
         call_body::{Call, CallBody, JsonBody},
-        error::WebError,
+        error::{Gathered, WebError},
+        group_order,
         input::Query,
         order::read_note,
         path_id::{PathId, missing},
@@ -76,8 +79,12 @@ pub struct GroupItem {
     note_by: Option<String>,
     #[schema(format = DateTime)]
     note_at: Option<String>,
-    /// Which version of the note this is, for `If-Match`; `none` where there is no note.
+    /// Which version of the note this is, for `If-Match` with a change of the note; `none` where there is no note.
     note_version: String,
+    #[serde(flatten)]
+    state: StateItem,
+    /// Which version this is of all that people change of the group: state, assignee, ticket and note. For `If-Match`.
+    version: String,
 }
 
 /// Retry outcomes: how many times a letter was sent back, and how many of those failed again, are pending or succeeded.
@@ -98,6 +105,7 @@ impl From<Outcome> for OutcomeItem {
 
 impl From<Group> for GroupItem {
     fn from(group: Group) -> Self {
+        let version = group.version().to_string();
         let (count, open, importance) = (group.n_letters(), group.n_open(), group.importance());
         let (note_by, note_at) = group.note.as_ref().map(|note| (note.by.to_string(), timestamp(note.at))).unzip();
         Self {
@@ -117,6 +125,8 @@ impl From<Group> for GroupItem {
             importance: importance.map(|importance| importance.as_str()),
             outcome: group.outcome.into(),
             last_retried_at: group.last_sent_at.map(timestamp),
+            version,
+            state: StateItem::from(&group.state),
             note_version: Version::of_perhaps(group.note.as_ref()).to_string(),
             note: group.note.map(|note| note.text),
             note_by,
@@ -190,20 +200,45 @@ pub struct GroupChange {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, max_length = 8000, example = "ticket 4711")]
     note: Option<Option<String>>,
+    /// `me`, `user:NAME` or `team:NAME`, who has to see the group; `null` or an empty text for nobody.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, example = "me")]
+    assignee: Option<Option<String>>,
+    /// The address of its ticket, by http or https; `null` or an empty text removes it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 2000, example = "https://tracker.example/BILL-2291")]
+    ticket: Option<Option<String>>,
+}
+
+/// What is to be changed of a group.
+pub struct GroupEdit {
+    note: Option<String>,
+    commands: Vec<GroupCommand>,
 }
 
 impl CallBody for GroupChange {
-    /// The note, where something is said of it.
-    type Read = Option<String>;
+    type Read = GroupEdit;
 
-    async fn read(self, _: &Call<'_>) -> Result<Option<String>, WebError> {
-        self.note.map(|note| read_note(&note.unwrap_or_default())).transpose()
+    async fn read(self, call: &Call<'_>) -> Result<GroupEdit, WebError> {
+        let (id, user) = (call.id::<Group>().await?, call.user().await?);
+        need(call.app, id).await?;
+        let mut gathered = Gathered::default();
+        let note = gathered.take(self.note.map(|note| read_note(&note.unwrap_or_default())).transpose());
+        let ticket = self.ticket.map(|ticket| group_order::ticket(&ticket.unwrap_or_default()));
+        let ticket = gathered.take(ticket.transpose());
+        let assign = match self.assignee {
+            Some(assignee) => gathered.take(assign(call.app, &user, id, assignee).await.map(Some)),
+            None => None,
+        };
+        gathered.end()?;
+        Ok(GroupEdit { note, commands: [assign, ticket].into_iter().flatten().collect() })
     }
 }
 
-/// Write or remove the note of a group
+/// Set the note, the assignee and the ticket of a group
 ///
-/// `ETag` and `If-Match` are about the note, which is all of a group that people change.
+/// `ETag` and `If-Match` are about all that people change of a group: its state, assignee, ticket and note. Where several are
+/// given they are changed one after the other, and `If-Match` holds for the first.
 #[utoipa::path(patch, path = "/groups/{id}", operation_id = "update_group", tag = "groups", params(PathId<Group>, Precondition),
     request_body = GroupChange, responses(
     (status = OK, body = FullGroup),
@@ -213,13 +248,24 @@ pub async fn change(
     user: CurrentUser,
     PathId(id): PathId<Group>,
     Precondition(expected): Precondition,
-    JsonBody(note): JsonBody<GroupChange>,
+    JsonBody(GroupEdit { note, commands }): JsonBody<GroupChange>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
-    need(&app, id).await?;
+    let mut expected = expected;
     if let Some(note) = note {
         app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?;
+        expected = Expected::Anything;
+    }
+    for command in &commands {
+        carry_out(&app, id, command, &expected, &user).await?;
+        expected = Expected::Anything;
     }
     load(&app, id).await
+}
+
+async fn assign(app: &AppState, by: &Actor, id: GroupId, assignee: Option<String>) -> Result<GroupCommand, WebError> {
+    let groups = app.store().groups_by_id(&[id]).await?;
+    let assignee = group_order::read_assignee(app, by, &assignee.unwrap_or_default(), &groups).await?;
+    Ok(GroupCommand::Assign(assignee))
 }
 
 fn refused(error: ChangeError<Note>) -> WebError {
@@ -230,12 +276,12 @@ fn refused(error: ChangeError<Note>) -> WebError {
 }
 
 /// Refuses who may not act on a group, or does not see it.
-async fn need(app: &AppState, id: GroupId) -> Result<(), WebError> {
+pub(super) async fn need(app: &AppState, id: GroupId) -> Result<(), WebError> {
     let _ = load(app, id).await?;
     Visitor::need(Right::Act)
 }
 
-async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), WebError> {
+pub(super) async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), WebError> {
     let since = app.clock.now().minus(std::time::Duration::from_secs(DAYS * 24 * 60 * 60));
     let store = app.store();
     let (group, mut hours) =
@@ -243,7 +289,7 @@ async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), We
     let group = group.ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
-    Ok((ETag(Version::of_perhaps(group.note.as_ref())), Json(FullGroup { item: group.into(), hours })))
+    Ok((ETag(group.version()), Json(FullGroup { item: group.into(), hours })))
 }
 
 fn pending_since(app: &AppState) -> Timestamp {

@@ -16,6 +16,8 @@ mod digests;
 mod docs;
 mod edit;
 mod faults;
+mod group_item;
+mod group_state;
 mod groups;
 mod in_common;
 mod job_report;
@@ -75,6 +77,11 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(jobs::undo))
         .routes(routes!(groups::groups))
         .routes(routes!(groups::group, groups::change))
+        .routes(routes!(group_state::acknowledge))
+        .routes(routes!(group_state::snooze))
+        .routes(routes!(group_state::resolve))
+        .routes(routes!(group_state::reopen))
+        .routes(routes!(group_state::act))
         .routes(routes!(in_common::in_common))
         .routes(routes!(queues::queues))
         .routes(routes!(activity::activity))

@@ -53,6 +53,10 @@ impl PartialSchema for LengthOfTime {
 impl ToSchema for LengthOfTime {}
 
 words! {
+    /// How far people are with a group; `snoozed` and `resolved` ones are open again by themselves.
+    GroupState = all!(domain::group_state::Phase);
+    /// What can be done with several groups by one call.
+    GroupCommand = all!(crate::web::group_order::GroupAction);
     /// How important a letter is, the most important first.
     Importance = all!(domain::letter::Importance);
     /// `open`: it needs attention; `scheduled`: a retry is due at `retry_at`.

@@ -103,7 +103,7 @@ pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
 }
 
 /// To another page; htmx is told to put it in place of the one shown.
-fn lead_to(back: &str, headers: &HeaderMap) -> Response {
+pub fn lead_to(back: &str, headers: &HeaderMap) -> Response {
     let (status, name, value) = if input::is_htmx(headers) {
         let place = serde_json::json!({
             "path": back, "target": "#main", "swap": "outerHTML show:none", "push": "false",

@@ -9,12 +9,13 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     actions::redirect,
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
-    choices::queue_names,
+    choices::{Choice, queue_names},
     fragment::{self, answer},
-    part::MainPart,
+    group_actions::{AskButton, actions, assignees, confirmation_href},
+    part::parts,
     shell::{Page, Shell},
     toast::Toast,
-    visit::Visit,
+    visit,
 };
 use crate::{
     domain::{
@@ -49,15 +50,30 @@ use crate::{
     },
 };
 
+parts! {
+    pub Part {
+        /// All that changes from page to page.
+        Main = "main",
+        /// How far people are with it.
+        State = "state",
+    }
+}
+
+type Visit = visit::Visit<Asked, Part>;
+
 /// Letters that are shown; the list has all of them.
 const LETTERS: usize = 8;
 
 #[derive(Template)]
-#[template(path = "group/page.html", blocks = ["title", "main", "nav"])]
+#[template(path = "group/page.html", blocks = ["title", "main", "nav", "state"])]
 struct GroupPage {
     shell: Shell,
     group: GroupView,
     note: NoteForm,
+    /// Where forms lead back to.
+    here: String,
+    /// Who can have it.
+    assignees: Vec<Choice>,
     actions: Vec<AskButton>,
     importances: &'static [Importance],
     /// How many letters are open, as a button says it; empty where there are none.
@@ -98,23 +114,14 @@ impl NoteForm {
     }
 }
 
-/// A button that asks once more.
-struct AskButton {
-    label: String,
-    href: String,
-    class: &'static str,
-    icon: &'static str,
-    key: &'static str,
-}
-
 pub async fn show(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Group>,
-    visit: Visit<Asked, MainPart>,
+    visit: Visit,
 ) -> Result<Response, WebError> {
     let page = load(&app, id, &visit, &user).await?;
-    Ok(answer!(page, visit.part, MainPart::Main => main))
+    Ok(answer!(page, visit.part, Part::Main => main, Part::State => only as_state))
 }
 
 /// Does one thing with all letters of a group that have the status which that takes, and that came in before it was asked.
@@ -174,7 +181,7 @@ const fn status_of(all: BulkAction) -> Status {
     }
 }
 
-async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>, by: &Actor) -> Result<GroupPage, WebError> {
+async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<GroupPage, WebError> {
     const DAY: u32 = 24;
     let now = app.clock.now();
     let fortnight = window(now, 14 * DAY, 6);
@@ -196,6 +203,8 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>, by: &
     let shell = visit.at(here, Shell::new(app, Page::Groups, &facets).await?);
     Ok(GroupPage {
         note: NoteForm::new(group.note.as_ref()),
+        here: href(id),
+        assignees: assignees(app, by, &group).await?,
         actions: actions(&group),
         n_open: if group.n_open() > 0 { number::thousands(group.n_open()) } else { String::new() },
         until: now.as_micros(),
@@ -214,33 +223,6 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>, by: &
         succeeded_after: number::span(app.settings.succeeded_after),
         shell,
     })
-}
-
-fn actions(group: &Group) -> Vec<AskButton> {
-    let (open, discarded) = (group.n_open(), group.discarded);
-    let action = |all, label: String, class, icon, key| AskButton {
-        label,
-        href: confirmation_href(group.id, all),
-        class,
-        icon,
-        key,
-    };
-    let of_open = (open > 0).then(|| {
-        let n = number::thousands(open);
-        [
-            action(BulkAction::Retry, format!("Retry {n} …"), "primary", "i-retry", "r"),
-            action(BulkAction::Discard, format!("Discard {n} …"), "danger", "i-discard", "d"),
-        ]
-    });
-    let reopen = (discarded > 0).then(|| {
-        action(BulkAction::Reopen, format!("Reopen {} discarded …", number::thousands(discarded)), "", "", "")
-    });
-    of_open.into_iter().flatten().chain(reopen).collect()
-}
-
-fn confirmation_href(id: GroupId, all: BulkAction) -> String {
-    let (name, word) = all.as_pair();
-    format!("{}?{name}={word}", href(id))
 }
 
 async fn confirmation(

@@ -2,28 +2,60 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{extract::State, response::Response};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    choices::{Chip, Choice, NameFields},
-    fragment::answer,
-    part::ListPart,
+    fragment::{self, answer},
+    group_filters::{Filters, about, count},
+    last_visit::LastVisit,
+    part::parts,
     shell::{Page, Shell},
-    visit::Visit,
 };
 use crate::{
     domain::{
-        filter::LetterCounts,
-        group::{Group, GroupCounts, GroupFilter, GroupPage, GroupSort, Hour},
+        group::{Group, GroupCounts, GroupFilter, GroupPage, Hour},
+        version::{Version, Versioned},
     },
     web::{
         AppState,
         error::WebError,
-        query::{GroupQuery, Listed, Pager, Parameters},
-        view::{group::GroupRow, number, spark::Spark},
+        query::{GroupQuery, Listed, Pager, form, parameters},
+        security::CurrentUser,
+        view::{group::GroupRow, number, spark::Spark, time::Moment},
     },
 };
+
+parts! {
+    pub Part {
+        /// All that changes from page to page.
+        Main = "main",
+        /// What a changed filter changes; the filter's own fields stay as they are.
+        Results = "results",
+        /// How many there are.
+        Count = "count",
+        /// That the list is another by now.
+        News = "news",
+    }
+}
+
+parameters! {
+    /// What else there is to see.
+    pub Beside {
+        /// Stands for the list as it is shown.
+        "shown" shown: Option<String> as form::One,
+    }
+}
+
+type Visit = super::visit::Visit<(GroupQuery, Beside), Part>;
+
+/// The line that says that the list is another by now.
+#[derive(Template)]
+#[template(path = "groups/_news.html")]
+struct News {
+    href: String,
+}
 
 #[derive(Template)]
 #[template(path = "groups/page.html", blocks = ["title", "main", "results", "nav", "count"])]
@@ -31,25 +63,18 @@ struct GroupsPage {
     shell: Shell,
     /// `37 groups with open letters`
     count: String,
+    /// What the list shows, where that is not plain.
+    about: &'static str,
+    /// Where the page asks whether the list is another by now.
+    feed: String,
+    /// How many of them are new since the last visit, and when that was.
+    news: Option<(String, Moment)>,
     /// Where the page asks how many there are by now.
     recount: String,
     filters: Filters,
     rows: Vec<GroupRow>,
     empty: Option<Empty>,
     pager: Pager,
-}
-
-struct Filters {
-    statuses: Vec<Chip>,
-    importances: Vec<Chip>,
-    names: NameFields,
-    message_type: String,
-    reasons: Vec<Choice>,
-    sorts: Vec<Choice>,
-    /// What the form carries along unseen.
-    beside: Vec<(&'static str, String)>,
-    /// The page without any of this; none when nothing is set.
-    clear: Option<String>,
 }
 
 /// Why a list is empty.
@@ -62,41 +87,78 @@ enum Empty {
         exchange: String,
     },
     FilterTooNarrow,
+    /// None is in the state that is asked for.
+    NoneInState,
 }
 
-pub async fn show(State(app): State<Arc<AppState>>, visit: Visit<GroupQuery, ListPart>) -> Result<Response, WebError> {
-    let page = load(&app, &visit).await?;
-    Ok(answer!(page, visit.part,
-        ListPart::Main => main,
-        ListPart::Results => of_page as_results,
-        ListPart::Count => only as_count,
-    ))
+pub async fn show(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    headers: HeaderMap,
+    visit: Visit,
+) -> Result<Response, WebError> {
+    if visit.part == Some(Part::News) {
+        return Ok(fragment::only(news(&app, &visit).await?));
+    }
+    let last = LastVisit::of(&headers, &user, app.clock.now());
+    let page = load(&app, &visit, last.before).await?;
+    let mut response = answer!(page, visit.part,
+        Part::Main => main,
+        Part::Results => of_page as_results,
+        Part::Count | Part::News => only as_count,
+    );
+    if visit.part != Some(Part::Count) {
+        last.keep(&mut response);
+    }
+    Ok(response)
 }
 
-async fn load(app: &AppState, visit: &Visit<GroupQuery, ListPart>) -> Result<GroupsPage, WebError> {
-    // The page opens on what has open letters.
-    let (query, filter) = (&visit.query, visit.query.filter(false));
+async fn load(app: &AppState, visit: &Visit, before: Option<Timestamp>) -> Result<GroupsPage, WebError> {
+    let query = &visit.query.0;
+    let filter = query.page_filter();
     let store = app.store();
     let (facets, counts, (page, rows)) = tokio::try_join!(
         async { Ok(store.counts_overall().await?) },
         async { Ok(store.count_groups(&filter).await?) },
-        load_rows(app, query, &filter),
+        load_rows(app, query, &filter, before),
     )?;
+    let new = rows.iter().filter(|row| row.is_new).count() as u64;
     Ok(GroupsPage {
         shell: visit.at(query.href(), Shell::new(app, Page::Groups, &facets).await?),
-        count: count(page.total, filter.only_open),
+        count: count(page.total, query, &filter),
+        about: about(query),
+        feed: query.href_with(&[("shown", &shown(&page).to_string())]),
+        news: before.filter(|_| new > 0).map(|at| (number::thousands(new), Moment::new(at, app.clock.now()))),
         recount: query.with(|_| ()).href(),
-        filters: Filters::new(app, query, &filter, &counts, &facets),
+        filters: Filters::new(app, query, &counts, &facets),
         empty: (page.total == 0).then(|| why_empty(app, query, &counts)),
         rows,
         pager: query.pager(page.next),
     })
 }
 
+/// Stands for which groups a page shows, and how far people are with them.
+fn shown(page: &GroupPage) -> Version {
+    Version::of(&page.items.iter().map(|group| (group.id, group.state.version())).collect::<Vec<_>>())
+}
+
+/// Whether the list is another by now; nothing where it is the same.
+async fn news(app: &AppState, visit: &Visit) -> Result<String, WebError> {
+    let (query, Beside { shown: was }) = &visit.query;
+    let pending_since = app.clock.now().minus(app.settings.succeeded_after);
+    let filter = query.page_filter();
+    let page = app.store().groups(&filter, query.sort, query.place()?, query.limit(), pending_since).await?;
+    if was.as_ref().is_some_and(|was| *was == shown(&page).to_string()) {
+        return Ok(String::new());
+    }
+    Ok(News { href: query.href() }.render()?)
+}
+
 async fn load_rows(
     app: &AppState,
     query: &GroupQuery,
     filter: &GroupFilter,
+    seen: Option<Timestamp>,
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
     let now = app.clock.now();
     let pending_since = now.minus(app.settings.succeeded_after);
@@ -104,95 +166,33 @@ async fn load_rows(
     let ids: Vec<_> = page.items.iter().map(|group| group.id).collect();
     let hours: HashMap<_, Vec<Hour>> = app.store().group_hours(&ids, Spark::since(now)).await?;
     let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
-    let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), now)).collect();
+    let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), seen, now)).collect();
     Ok((page, rows))
 }
 
 /// The groups that a person should look at first.
 pub async fn first_rows(app: &AppState, most: usize) -> Result<Vec<GroupRow>, WebError> {
     let query = GroupQuery { limit: Some(most), ..GroupQuery::default() };
-    Ok(load_rows(app, &query, &query.filter(false)).await?.1)
-}
-
-fn count(total: u64, only_open: bool) -> String {
-    match (total, only_open) {
-        (0, true) => "no group has open dead letters".to_owned(),
-        (_, true) => format!("{} with open dead letters", number::plural(total, "group")),
-        (_, false) => number::plural(total, "group"),
-    }
+    let (_, rows) = load_rows(app, &query, &query.page_filter(), None).await?;
+    Ok(rows.into_iter().map(|row| GroupRow { is_picked: false, ..row }).collect())
 }
 
 fn why_empty(app: &AppState, query: &GroupQuery, counts: &GroupCounts) -> Empty {
-    let unfiltered = GroupQuery { all: query.all, sort: query.sort, limit: query.limit, ..GroupQuery::default() };
+    let unfiltered = GroupQuery {
+        all: query.all,
+        phases: query.phases.clone(),
+        sort: query.sort,
+        limit: query.limit,
+        ..GroupQuery::default()
+    };
     if query.with(|_| ()) != unfiltered {
         return Empty::FilterTooNarrow;
     }
     if counts.all == 0 {
         return Empty::NothingYet { exchange: app.settings.dead_letter_exchange.clone() };
     }
-    Empty::AllDone { everything: query.with(|query| query.all = Some(true)).href() }
-}
-
-impl Filters {
-    fn new(
-        app: &AppState,
-        query: &GroupQuery,
-        filter: &GroupFilter,
-        counts: &GroupCounts,
-        facets: &LetterCounts,
-    ) -> Self {
-        let unfiltered = GroupQuery { all: query.all, sort: query.sort, ..GroupQuery::default() };
-        let (names, mut beside) = NameFields::new(app, query, facets);
-        let message_type = match (&*query.types, &*query.type_globs, query.type_unknown) {
-            ([], [glob], None) => glob.clone(),
-            ([name], [], None) if !name.contains(['*', '?']) => name.clone(),
-            _ => String::new(),
-        };
-        if !message_type.is_empty() {
-            (beside.types, beside.type_globs) = Default::default();
-        }
-        if query.reasons.len() < 2 {
-            beside.reasons.clear();
-        }
-        Self {
-            statuses: status_chips(query, filter, counts),
-            importances: Chip::importances(
-                &query.importances,
-                |importance| number::thousands(counts.by_importance[importance as usize]),
-                |chosen| query.with(|query| query.importances = chosen).href(),
-            ),
-            names,
-            message_type,
-            reasons: Choice::reasons(&query.reasons),
-            sorts: sort_choices(query.sort),
-            beside: beside.with(|query| query.sort = GroupSort::default()).pairs(),
-            clear: (query.with(|query| query.limit = None) != unfiltered).then(|| unfiltered.href()),
-        }
+    if !query.phases.is_empty() {
+        return Empty::NoneInState;
     }
-}
-
-fn status_chips(query: &GroupQuery, filter: &GroupFilter, counts: &GroupCounts) -> Vec<Chip> {
-    let chip = |label, count, all: Option<bool>, is_current| {
-        let href = query.with(|query| (query.all, query.importances) = (all, Vec::new())).href();
-        Chip::new(label, number::thousands(count), href, is_current)
-    };
-    let is_any = query.importances.is_empty();
-    vec![
-        chip("With open dead letters", counts.open, None, filter.only_open && is_any),
-        chip("All groups", counts.all, Some(true), !filter.only_open),
-    ]
-}
-
-fn sort_choices(chosen: GroupSort) -> Vec<Choice> {
-    let choice = |&sort: &GroupSort| Choice {
-        value: if sort == GroupSort::default() { String::new() } else { sort.to_string() },
-        label: match sort {
-            GroupSort::Importance => "Most important first",
-            GroupSort::Biggest => "Most open first",
-            GroupSort::Newest => "Latest first",
-        }
-        .to_owned(),
-        is_selected: sort == chosen,
-    };
-    GroupSort::ALL.iter().map(choice).collect()
+    Empty::AllDone { everything: query.with(|query| query.all = Some(true)).href() }
 }

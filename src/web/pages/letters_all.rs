@@ -108,6 +108,17 @@ fn acted_on(query: &LetterQuery, command: &Command, until: Timestamp) -> LetterF
     filter
 }
 
+/// Several groups are counted: their ids say nothing.
+fn meant(filter: &LetterFilter) -> String {
+    match filter.groups.len() {
+        0 | 1 => scope::describe(filter),
+        n => {
+            let of_any = LetterFilter { groups: Vec::new(), ..filter.clone() };
+            format!("{} of {}", scope::describe(&of_any), number::plural(n as u64, "error group"))
+        }
+    }
+}
+
 async fn confirmation(
     app: &AppState,
     all: BulkAction,
@@ -130,7 +141,7 @@ async fn confirmation(
     let whole = BulkTarget {
         status,
         count,
-        of: text::shortened(&text::one_line(&scope::describe(&filter)), MEANT),
+        of: text::shortened(&text::one_line(&meant(&filter)), MEANT),
         needs_queue: !preflight.queues.iter().any(|queue| queue.letters > 0),
         post: address(list, None),
         fields: Vec::new(),

@@ -17,9 +17,13 @@ mod edit_form;
 mod filters;
 mod fragment;
 mod group;
+mod group_actions;
+mod group_acts;
+mod group_filters;
 mod groups;
 mod in_common;
 mod jobs;
+mod last_visit;
 mod letter;
 mod letters;
 mod letters_all;
@@ -61,6 +65,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/", get(overview::show))
         .route("/banner", get(banner::show))
         .route("/groups", get(groups::show))
+        .route("/groups/actions", post(group_acts::act))
         .route("/groups/{id}", get(group::show))
         .route("/groups/{id}/in-common", get(in_common::show))
         .route("/groups/{id}/all", post(group::act))

@@ -3,13 +3,14 @@
 //! It travels in a cookie from the action to the page it leads back to, so that nothing about it is kept here and any
 //! process may show it.
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::http::{HeaderMap, HeaderValue};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use uuid::Uuid;
 
 use crate::{
-    domain::letter::LetterId,
+    domain::{group::GroupId, letter::LetterId},
     web::{error::WebError, query::Pairs, security::cookie},
 };
 
@@ -33,6 +34,8 @@ pub enum Undo {
     Letters(Vec<LetterId>),
     /// Undoing this job.
     Job(Uuid),
+    /// Undoing what was done with these groups at that moment, in microseconds since the epoch.
+    Groups(Vec<GroupId>, i64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,7 @@ pub enum Tone {
 pub fn leads_back(address: &str) -> bool {
     let is_list = |list: &str| address.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
     is_list("/letters")
+        || is_list("/groups")
         || is_list("/scheduled")
         || is_list("/jobs")
         || ["/letters/", "/groups/", "/jobs/"].iter().any(|page| address.starts_with(page))
@@ -80,6 +84,12 @@ impl Toast {
         Self { undo: Some(Undo::Job(job)), ..self }
     }
 
+    /// It can be undone for these groups, where nobody has changed them since that moment.
+    pub fn undone_for(self, groups: Vec<GroupId>, at: Timestamp) -> Self {
+        let can_undo = (1..=MAX_UNDO).contains(&groups.len());
+        Self { undo: can_undo.then_some(Undo::Groups(groups, at.as_micros())), ..self }
+    }
+
     /// What htmx shows of an error.
     pub fn failure(error: &WebError, request_id: Option<String>) -> Self {
         let id = request_id.map(|id| format!(" (request {id})")).unwrap_or_default();
@@ -99,6 +109,11 @@ impl Toast {
                 ("/letters/actions".to_owned(), vec![("id", letters), ("action", "reopen".to_owned()), back])
             }
             Undo::Job(job) => (format!("/jobs/{job}/undo"), vec![back]),
+            Undo::Groups(groups, at) => {
+                let groups = groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+                let fields = vec![("id", groups), ("action", "undo".to_owned()), ("at", at.to_string()), back];
+                ("/groups/actions".to_owned(), fields)
+            }
         })
     }
 
@@ -115,17 +130,19 @@ impl Toast {
 
     /// The cookie that brings it to the next page.
     pub fn to_cookie(&self) -> Option<HeaderValue> {
-        let (letters, job): (&[LetterId], _) = match &self.undo {
-            Some(Undo::Letters(letters)) => (letters, String::new()),
-            Some(Undo::Job(job)) => (&[], job.to_string()),
-            None => (&[], String::new()),
+        let (ids, job, at): (Vec<Uuid>, _, _) = match &self.undo {
+            Some(Undo::Letters(letters)) => (letters.iter().map(|id| id.as_uuid()).collect(), String::new(), None),
+            Some(Undo::Groups(groups, at)) => (groups.iter().map(|id| id.as_uuid()).collect(), String::new(), Some(at)),
+            Some(Undo::Job(job)) => (Vec::new(), job.to_string(), None),
+            None => (Vec::new(), String::new(), None),
         };
-        let letters: Vec<u8> = letters.iter().flat_map(|id| *id.as_uuid().as_bytes()).collect();
+        let ids: Vec<u8> = ids.iter().flat_map(|id| *id.as_bytes()).collect();
         let value = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("failed", if self.is_failure() { "1" } else { "" })
             .append_pair("text", &self.text)
-            .append_pair("letters", &BASE64_URL_SAFE_NO_PAD.encode(letters))
+            .append_pair("letters", &BASE64_URL_SAFE_NO_PAD.encode(ids))
             .append_pair("job", &job)
+            .append_pair("at", &at.map(i64::to_string).unwrap_or_default())
             .finish();
         HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict")).ok()
     }
@@ -142,8 +159,11 @@ impl Toast {
             return Some(Self::done(text).undone_by_job(job));
         }
         let letters = BASE64_URL_SAFE_NO_PAD.decode(pairs.take("letters").ok()?.unwrap_or_default()).ok()?;
-        let ids = letters.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok()).map(LetterId::from_uuid);
-        Some(Self::done(text).undone_by(ids.collect()))
+        let ids = letters.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok());
+        Some(match pairs.take_parsed("at").ok()? {
+            Some(at) => Self::done(text).undone_for(ids.map(GroupId::from_uuid).collect(), Timestamp::from_micros(at)),
+            None => Self::done(text).undone_by(ids.map(LetterId::from_uuid).collect()),
+        })
     }
 
     /// On the page at `here`, to come back to it where a form may.
@@ -178,6 +198,9 @@ mod tests {
         assert_eq!(carried(&toast), Some(toast));
         let of_job = Toast::done("Discarded 12,431").undone_by_job(Uuid::from_u128(7));
         assert_eq!(carried(&of_job), Some(of_job));
+        let groups = vec![GroupId::from_uuid(Uuid::from_u128(9))];
+        let of_groups = Toast::done("Resolved 1 group.").undone_for(groups, Timestamp::from_micros(-5));
+        assert_eq!(carried(&of_groups), Some(of_groups));
         let failed = Toast::failed("no");
         assert_eq!(carried(&failed), Some(failed));
     }

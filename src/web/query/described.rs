@@ -14,6 +14,7 @@ use crate::{
         activity::Area,
         filter::Sort,
         group::{GroupId, GroupSort},
+        group_state::{Assignee, Phase},
         job::JobState,
         letter::{Importance, LetterId, Status},
     },
@@ -51,7 +52,7 @@ macro_rules! described {
     };
 }
 pub(crate) use described;
-described!(Area, GroupSort, Importance, Reason, Sort, Status, JobState);
+described!(Area, GroupSort, Importance, Phase, Reason, Sort, Status, JobState);
 
 fn uuid() -> Object {
     let format = SchemaFormat::KnownFormat(KnownFormat::Uuid);
@@ -61,6 +62,12 @@ fn uuid() -> Object {
 impl Described for GroupId {
     fn schema() -> Object {
         uuid()
+    }
+}
+
+impl Described for Assignee {
+    fn schema() -> Object {
+        ObjectBuilder::from(text()).examples(["user:ada"]).pattern(Some("^(user|team):.+$")).build()
     }
 }
 

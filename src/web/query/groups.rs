@@ -4,7 +4,8 @@ use amqp_message::death::Reason;
 
 use super::{Anchor, form, listed, names, parameters};
 use crate::domain::{
-    group::{GroupCursor, GroupFilter, GroupSort},
+    group::{Group, GroupCursor, GroupFilter, GroupSort},
+    group_state::{Assignee, Phase},
     letter::Importance,
 };
 
@@ -13,6 +14,10 @@ parameters! {
     pub GroupQuery {
         /// `open`: only groups with open letters; all if left out.
         "status" all: Option<bool> as form::OpenOrAll,
+        /// How far people are with them.
+        "state" phases: Vec<Phase> as form::Repeated,
+        /// Given to one of these: `user:NAME` or `team:NAME`.
+        "assignee" assignees: Vec<Assignee> as form::Repeated,
         /// With open letters of one of these.
         "importance" importances: Vec<Importance> as form::Repeated,
         /// Of one of these brokers.
@@ -48,12 +53,24 @@ impl GroupQuery {
     pub fn filter(&self, all: bool) -> GroupFilter {
         GroupFilter {
             only_open: !self.all.unwrap_or(all) || !self.importances.is_empty(),
+            phases: self.phases.clone(),
+            assignees: self.assignees.clone(),
             importances: self.importances.clone(),
             brokers: self.brokers.clone(),
             queues: names(&self.queues, &self.queue_globs, self.queue_unknown),
             types: names(&self.types, &self.type_globs, self.type_unknown),
             reasons: self.reasons.clone(),
         }
+    }
+}
+
+impl GroupQuery {
+    /// Which groups the page shows: without a word about it those that need attention, which nobody has set aside. What was
+    /// taken or set aside is shown whether letters of it are open or not.
+    pub fn page_filter(&self) -> GroupFilter {
+        let filter = self.filter(!matches!(&*self.phases, [] | [Phase::Open]));
+        let is_default = self.phases.is_empty() && self.all != Some(true);
+        GroupFilter { phases: if is_default { Group::TO_DO.to_vec() } else { filter.phases }, ..filter }
     }
 }
 
@@ -78,6 +95,7 @@ mod tests {
         check("status=&queue=", "/groups");
         check("status=all&sort=importance", "/groups?status=all");
         check("sort=newest&type_glob=acme.*&queue=a,b", "/groups?queue=a,b&type_glob=acme.*&sort=newest");
+        check("state=snoozed&state=open&assignee=user:a%26b", "/groups?state=snoozed&state=open&assignee=user:a%26b");
         check("importance=high&reason=expired&limit=7", "/groups?importance=high&reason=expired&limit=7");
     }
 
@@ -91,7 +109,28 @@ mod tests {
         check("status=retried", "open (with open dead letters) or all");
         check("sort=up", "importance, biggest, newest");
         check("cursor=xyz", "next_cursor");
-        check("group=x", "status, importance, broker, queue, queue_glob, queue_unknown, type, type_glob");
+        check("state=done", "open, acknowledged, snoozed, resolved");
+        check("assignee=ada", "user:NAME or team:NAME");
+        check(
+            "group=x",
+            "status, state, assignee, importance, broker, queue, queue_glob, queue_unknown, type, type_glob",
+        );
+    }
+
+    #[test]
+    fn a_page_shows_what_needs_attention() {
+        use Phase::{Acknowledged, Open, Snoozed};
+        let check = |text: &str, only_open, phases: &[Phase]| {
+            let filter = parse(text).expect(text).page_filter();
+            assert_eq!((filter.only_open, &*filter.phases), (only_open, phases), "{text}");
+        };
+        check("", true, &[Open, Acknowledged]);
+        check("importance=high", true, &[Open, Acknowledged]);
+        check("status=all", false, &[]);
+        check("state=open", true, &[Open]);
+        check("state=snoozed", false, &[Snoozed]);
+        check("state=snoozed&status=open", true, &[Snoozed]);
+        check("state=acknowledged&importance=low", true, &[Acknowledged]);
     }
 
     #[test]

@@ -115,6 +115,14 @@ impl Visitor {
         }
     }
 
+    /// Under which name they, or whoever has made the token, can be given something.
+    pub fn person(&self) -> Option<String> {
+        match &self.who {
+            Who::Program(token) => token.owner.as_ref().map(|owner| owner.name.clone()),
+            _ => self.actor().map(|actor| actor.as_str().to_owned()),
+        }
+    }
+
     /// How the log calls them.
     pub fn name(&self) -> String {
         self.actor().map_or_else(String::new, |actor| actor.as_str().to_owned())

@@ -6,7 +6,8 @@ use super::{policy::in_full, schema::carrier_words, text, time::Moment};
 use crate::{
     domain::{
         actor::Actor,
-        group::Note,
+        group::{Group, Note},
+        group_state::Until,
         mapping::ActiveMapping,
         policy::{ActivePolicy, Origin},
         rule::ActiveRule,
@@ -79,6 +80,23 @@ impl Shared for Note {
 
     fn parts(&self) -> Vec<(&'static str, String)> {
         vec![("", text::visible(&self.text).into_owned())]
+    }
+}
+
+impl Shared for Group {
+    const NAME: &'static str = "group";
+
+    fn set(&self) -> Option<(&Actor, Timestamp)> {
+        self.state.progress.set.as_ref().map(|(by, at)| (by, *at))
+    }
+
+    fn parts(&self) -> Vec<(&'static str, String)> {
+        let state = &self.state;
+        let until = state.progress.until.map(|until| format!(" {}", Until::in_words(until))).unwrap_or_default();
+        let assignee = state.assignee.as_ref().map(|it| ("assignee", text::one_line(&it.in_words())));
+        let ticket = state.ticket.clone().map(|ticket| ("ticket", ticket));
+        let note = self.note.as_ref().map(|note| ("note", text::visible(&note.text).into_owned()));
+        [("state", format!("{}{until}", state.phase()))].into_iter().chain(assignee).chain(ticket).chain(note).collect()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use amqp_message::{death::Reason, time::Timestamp};
 
-use super::{number, outcome::OutcomeView, row::last_part, spark::Spark, text, time::Moment};
+use super::{
+    group_state::GroupStateView, number, outcome::OutcomeView, row::last_part, spark::Spark, text, time::Moment,
+};
 use crate::{
     domain::{
         group::{Group, GroupId, GroupKey, Hour},
@@ -16,6 +18,9 @@ const NAME: usize = 120;
 
 #[derive(Debug)]
 pub struct GroupRow {
+    pub id: String,
+    /// Names the box that selects it.
+    pub label: String,
     pub href: String,
     pub title: Title,
     pub broker: String,
@@ -28,15 +33,23 @@ pub struct GroupRow {
     pub open: String,
     pub last_seen: Moment,
     pub outcome: OutcomeView,
+    pub state: GroupStateView,
+    /// It began after who looks was here last.
+    pub is_new: bool,
+    /// It can be selected.
+    pub is_picked: bool,
 }
 
 impl GroupRow {
-    /// `hours` are those of the last day.
-    pub fn new(group: &Group, hours: &[Hour], now: Timestamp) -> Self {
+    /// `hours` are those of the last day; `seen` is when who looks was here last.
+    pub fn new(group: &Group, hours: &[Hour], seen: Option<Timestamp>, now: Timestamp) -> Self {
         let note = group.note.as_ref().map(|note| text::one_line(&note.text)).unwrap_or_default();
+        let title = Title::new(&group.key);
         Self {
+            id: group.id.to_string(),
+            label: format!("Select the group {}", title.in_words()),
             href: href(group.id),
-            title: Title::new(&group.key),
+            title,
             broker: text::one_line(&group.key.broker),
             why: text::shortened(&why(&group.key), 2 * NAME),
             note: text::shortened(&note, NAME),
@@ -45,6 +58,9 @@ impl GroupRow {
             open: number::thousands(group.n_open()),
             last_seen: Moment::new(group.last_seen, now),
             outcome: OutcomeView::new(&group.outcome),
+            state: GroupStateView::new(group, now),
+            is_new: seen.is_some_and(|seen| group.first_seen > seen),
+            is_picked: true,
         }
     }
 }
@@ -98,6 +114,7 @@ pub struct GroupView {
     pub outcome: OutcomeView,
     pub last_sent: Option<Moment>,
     pub note: Option<NoteView>,
+    pub state: GroupStateView,
 }
 
 #[derive(Debug)]
@@ -132,6 +149,7 @@ impl GroupView {
             last_seen: moment(group.last_seen),
             outcome: OutcomeView::new(&group.outcome),
             last_sent: group.last_sent_at.map(moment),
+            state: GroupStateView::new(group, now),
             note: group.note.as_ref().map(|note| NoteView {
                 shown: text::visible(&note.text).into_owned(),
                 by: text::one_line(note.by.as_str()),

@@ -14,6 +14,7 @@ pub mod encoding;
 pub mod fields;
 pub mod group;
 pub mod group_chart;
+pub mod group_state;
 pub mod hex;
 pub mod history;
 pub mod in_common;

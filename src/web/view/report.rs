@@ -22,7 +22,12 @@ pub fn told<'a>(
     if n_refused == 0 {
         return Ok(done);
     }
-    Ok(format!("{done} {} not: {}.", number::thousands(n_refused), joined(reasons)))
+    Ok(format!("{done} {}", others(n_refused, reasons)))
+}
+
+/// Why it was not done with so many others.
+pub fn others<'a>(n_refused: u64, reasons: impl IntoIterator<Item = &'a str>) -> String {
+    format!("{} not: {}.", number::thousands(n_refused), joined(reasons))
 }
 
 /// Why nothing was done.

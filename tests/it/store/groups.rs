@@ -32,6 +32,8 @@ const NO_NAMES: Names = Names { exact: Vec::new(), globs: Vec::new() };
 const fn every(only_open: bool) -> GroupFilter {
     GroupFilter {
         only_open,
+        phases: Vec::new(),
+        assignees: Vec::new(),
         importances: Vec::new(),
         brokers: Vec::new(),
         queues: NO_NAMES,
@@ -179,7 +181,7 @@ async fn groups_are_counted_by_what_is_open(database: &TestDatabase) {
     fail(database, "b", &[Low]).await;
     let gone = fail(database, "c", &[High]).await;
     database.does(&DISCARD, &gone).await;
-    let expected = GroupCounts { all: 3, open: 2, by_importance: [1, 0, 0, 2] };
+    let expected = GroupCounts { all: 3, open: 2, by_importance: [1, 0, 0, 2], by_phase: [2, 0, 0, 0], to_do: 2 };
     assert_eq!(database.count_groups(&OPEN).await.unwrap(), expected);
     assert_eq!(database.open_groups().await.unwrap(), [1, 0, 0, 1], "each by its most important");
     let of = async |importances: &[Importance], only_open| {

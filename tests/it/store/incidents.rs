@@ -7,10 +7,14 @@ use dead_letter_office::{
     clock::Clock,
     config::{NotifyConfig, values::Secret},
     domain::{
+        actor::Actor,
         command::Command,
+        group::{GroupFilter, GroupId},
+        group_state::{GroupCommand, Until},
         incident::{Incident, IncidentKind},
         letter::{Importance, LetterId, Status},
         notification::{Attempt, Channel, NotificationKind, NotificationState},
+        version::Expected,
     },
     services::{
         change_feed::ChangeFeed,
@@ -18,7 +22,7 @@ use dead_letter_office::{
         notifications::channels::Channels,
         wakeup::Wakeup,
     },
-    store::{Enriched, Store},
+    store::{Enriched, GroupOrder, Store},
 };
 use serde_json::Value;
 
@@ -333,6 +337,74 @@ async fn a_letter_that_is_back_is_an_incident_again(database: &TestDatabase) {
     assert_eq!(desk.looks_at(later(4)).await[2..], ["pagerduty opened"]);
 }
 
+/// Somebody does that with the only group.
+async fn does(desk: &Desk, command: GroupCommand, at: Timestamp) {
+    let ids: Vec<GroupId> =
+        desk.store.matching_groups(&GroupFilter::default()).await.unwrap().iter().map(|it| it.id).collect();
+    let order = GroupOrder { ids: &ids, command: &command, by: &Actor::named("ada"), at };
+    let report = desk.store.act_on_groups(&order, &Expected::Anything).await.unwrap();
+    assert_eq!((report.done, report.refused), (ids, Vec::new()));
+}
+
+async fn who_is_at_it_is_not_reminded(database: &TestDatabase) {
+    let desk = Desk::open(database, |config| {
+        config.slack.webhook_url = Secret::new("https://hooks.example/x");
+        config.page.remind_every = HOUR;
+    })
+    .await;
+    let high = letters(database, Importance::High, "no disk", 1).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(1)).await, ["slack opened", "pagerduty opened"]);
+    does(&desk, GroupCommand::Acknowledge, later(2)).await;
+    assert_eq!(desk.looks_at(later(3)).await[2..], ["pagerduty acknowledged"], "Slack calls nobody for that");
+    assert_eq!(desk.looks_at(later(3_700)).await.len(), 3, "nobody is reminded");
+    database.does(&DISCARD, &high).await;
+    does(&desk, GroupCommand::Reopen, later(3_701)).await;
+    assert_eq!(desk.looks_at(later(3_702)).await[3..], ["slack reminder"], "nobody is at it any more");
+    does(&desk, GroupCommand::Acknowledge, later(3_703)).await;
+    assert_eq!(desk.looks_at(later(3_704)).await[4..], ["pagerduty acknowledged"]);
+    let events: Vec<Value> = bodies(database, Channel::PagerDuty).await;
+    let actions: Vec<&Value> = events.iter().map(|event| &event["event_action"]).collect();
+    assert_eq!(actions, ["trigger", "acknowledge", "acknowledge"]);
+    assert!(events.iter().all(|event| event["dedup_key"] == events[0]["dedup_key"]));
+}
+
+/// It was acknowledged for what was over since.
+async fn what_begins_anew_calls_although_somebody_was_at_it(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 1).await;
+    does(&desk, GroupCommand::Acknowledge, NOON).await;
+    database.does(&DISCARD, &ids).await;
+    assert!(desk.looks_at(later(1)).await.is_empty());
+    letters(database, Importance::Critical, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"]);
+    assert_eq!(desk.looks_at(later(3)).await.len(), 1, "PagerDuty goes on calling");
+}
+
+async fn what_is_resolved_is_over_until_it_comes_again(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    letters(database, Importance::Critical, "no disk", 2).await;
+    desk.looks_at(later(1)).await;
+    does(&desk, GroupCommand::Resolve, later(2)).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty resolved"], "two letters are open");
+    let letter = database.take_in_new(an_arrival().received(later(4))).await;
+    let again = Enriched { received_at: later(4), ..found(letter, Importance::Critical, "no disk") };
+    database.enrich(&[again], 1, later(4)).await.unwrap();
+    assert_eq!(desk.looks_at(later(5)).await[2..], ["pagerduty opened"]);
+}
+
+async fn of_what_is_snoozed_nobody_hears_until_it_wakes(database: &TestDatabase) {
+    let desk = Desk::open(database, |config| config.page.remind_every = HOUR).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    does(&desk, GroupCommand::Snooze(Until::Time(later(7_200))), later(2)).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty resolved"], "PagerDuty calls no more");
+    letters(database, Importance::Critical, "no disk", 3).await;
+    assert_eq!(desk.looks_at(later(7_199)).await.len(), 2);
+    database.wake_groups(later(7_200)).await.unwrap();
+    assert_eq!(desk.looks_at(later(7_201)).await[2..], ["pagerduty opened"]);
+}
+
 on_both!(
     a_group_is_one_incident_until_its_last_letter_is_gone,
     what_is_not_important_disturbs_nobody,
@@ -347,4 +419,8 @@ on_both!(
     a_claim_holds_though_another_looked_at_the_clock_before,
     a_clock_that_was_ahead_holds_nothing_up,
     a_letter_that_is_back_is_an_incident_again,
+    who_is_at_it_is_not_reminded,
+    what_begins_anew_calls_although_somebody_was_at_it,
+    what_is_resolved_is_over_until_it_comes_again,
+    of_what_is_snoozed_nobody_hears_until_it_wakes,
 );

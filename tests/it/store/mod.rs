@@ -42,6 +42,7 @@ mod edits;
 mod enrichment;
 mod errors;
 mod failed_again;
+mod group_states;
 mod groups;
 mod incidents;
 mod listing;

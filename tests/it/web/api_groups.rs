@@ -19,7 +19,8 @@ use super::{
 use crate::support::process::wait_until;
 
 const FIELDS: &str = "id broker queue message_type reason error count open scheduled retried discarded first_seen last_seen \
-    importance outcome last_retried_at note note_by note_at note_version";
+    importance outcome last_retried_at note note_by note_at note_version version state state_by state_at snoozed_until regressed \
+    assignee ticket";
 
 async fn api_path(desk: &Desk, letter: LetterId) -> String {
     format!("/api/v1{}", group_of(desk, letter).await)
@@ -48,7 +49,8 @@ async fn a_group_has_the_fields_of_the_contract() {
         "first_seen": "2026-11-21T11:59:00.000000Z", "last_seen": "2026-11-21T11:59:02.000000Z", "importance": "normal",
         "outcome": {"sent": 1, "failed_again": 0, "pending": 1, "succeeded": 0},
         "last_retried_at": "2026-11-21T12:00:00.000000Z", "note": null, "note_by": null, "note_at": null,
-        "note_version": "none",
+        "note_version": "none", "version": item["version"], "state": "open", "state_by": null, "state_at": null,
+        "snoozed_until": null, "regressed": null, "assignee": null, "ticket": null,
     });
     assert_eq!(*item, expected);
     assert_eq!((&list["total"], &list["next_cursor"]), (&json!(1), &Value::Null));
@@ -77,9 +79,11 @@ async fn the_list_has_all_groups_unless_asked_for_open_ones() {
     let second = desk.get(&format!("/api/v1/groups?limit=1&cursor={next}")).await.expect(200).json();
     assert_eq!((&first["items"][0]["queue"], &second["items"][0]["queue"]), (&json!("orders"), &json!("texts")));
     assert_eq!((&second["items"][0]["importance"], &second["next_cursor"]), (&Value::Null, &Value::Null));
-    for (query, takes) in
-        [("sort=up", "importance, biggest, newest"), ("statu=all", "status, importance"), ("cursor=x", "next_cursor")]
-    {
+    for (query, takes) in [
+        ("sort=up", "importance, biggest, newest"),
+        ("statu=all", "status, state, assignee, importance"),
+        ("cursor=x", "next_cursor"),
+    ] {
         let detail = desk.get(&format!("/api/v1/groups?{query}")).await.problem(400);
         assert!(detail.contains(takes), "{query}: {detail}");
     }

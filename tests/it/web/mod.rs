@@ -30,6 +30,7 @@ mod events;
 mod failures;
 mod filters;
 mod forms;
+mod group_states;
 mod groups;
 mod hostile;
 mod idempotency;

@@ -15,6 +15,7 @@ mod mass;
 mod rules;
 pub mod scene;
 mod search;
+mod triage;
 mod types;
 mod typing;
 mod unscripted;

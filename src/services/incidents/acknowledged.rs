@@ -1,0 +1,39 @@
+//! Somebody is at the group of an incident.
+
+use amqp_message::time::Timestamp;
+
+use super::{Incidents, notification};
+use crate::{
+    domain::{group::Group, group_state::Phase, incident::IncidentEvent},
+    store::{IncidentRecord, StoreError, Telling},
+};
+
+/// Since when somebody is at a group.
+pub(super) fn taken_at(group: &Group) -> Option<Timestamp> {
+    let is_taken = group.state.phase() == Phase::Acknowledged;
+    group.state.progress.set.as_ref().filter(|_| is_taken).map(|(_, at)| *at)
+}
+
+impl Incidents {
+    /// Tells those who were notified that somebody is at it, where they have a use for that; or notes that nobody is any more.
+    pub(super) async fn acknowledge(
+        &self,
+        was: &IncidentRecord,
+        since: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let knows = self.channels.pages().iter().filter(|page| since.is_some() && page.knows_as(was).is_some());
+        let told = knows.filter_map(|page| notification(page, &was.incident, None, IncidentEvent::Acknowledged, now));
+        let notifications: Vec<_> = told.collect();
+        let telling = Telling { notifications: &notifications, at: now };
+        if self.store.acknowledge_incident(was, since, &telling).await? {
+            tracing::info!(
+                incident = was.incident.key,
+                is_taken = since.is_some(),
+                "who is at an incident has changed"
+            );
+            self.outbox.notify();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Waking groups that were set aside: when letters come, when their time is over, when something about them changes.
+
+use std::collections::HashMap;
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use super::state::{locked, log, write};
+use crate::{
+    domain::{
+        actor::Actor,
+        group::{Group, GroupId},
+        group_state::{Arrivals, GroupState, Until},
+        letter::Status,
+    },
+    store::{
+        Store, StoreError, StoreReader,
+        db::{Tx, id_list::push_uuids, on},
+    },
+};
+
+/// A letter that has come into a group or left it.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub received_at: Timestamp,
+    pub by: i64,
+    pub status: Status,
+}
+
+/// A snoozed group that waits for something about its letters to change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    pub group: Group,
+    /// Since when it is snoozed.
+    pub since: Timestamp,
+}
+
+/// What has come into groups that nobody else changes until the transaction ends wakes those that were set aside.
+pub(super) async fn come(tx: &mut Tx, steps: &HashMap<GroupId, &[Step]>) -> Result<(), StoreError> {
+    let aside = aside(tx, steps.keys()).await?;
+    if aside.is_empty() {
+        return Ok(());
+    }
+    for (id, group) in locked(tx, &aside).await? {
+        let Some((since, steps)) = group.state.aside_since().zip(steps.get(&id)) else { continue };
+        if let Some(state) = group.state.after_arrivals(&arrivals(since, steps)) {
+            wake(tx, &group, &state).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn aside(tx: &mut Tx, groups: impl Iterator<Item = &GroupId>) -> Result<Vec<GroupId>, StoreError> {
+    let groups: Vec<Uuid> = groups.map(|group| group.as_uuid()).collect();
+    if groups.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<Uuid> = on!(tx, |tx| {
+        let mut select = QueryBuilder::new("SELECT id FROM groups WHERE state IN ('snoozed', 'resolved') AND id IN ");
+        push_uuids(&mut select, groups);
+        select.build_query_scalar().fetch_all(&mut **tx).await?
+    });
+    Ok(ids.into_iter().map(GroupId::from_uuid).collect())
+}
+
+/// What of it came after the group was set aside. What has only moved has left its place and come into another.
+fn arrivals(since: Timestamp, steps: &[Step]) -> Arrivals {
+    let new = || steps.iter().filter(|step| step.received_at > since);
+    Arrivals {
+        more: new().map(|step| step.by).sum(),
+        open_at: new().filter(|step| step.by > 0 && step.status == Status::Open).map(|step| step.received_at).min(),
+        last_at: new().map(|step| step.received_at).max().unwrap_or(since),
+    }
+}
+
+/// Writes a state that nobody has asked for.
+async fn wake(tx: &mut Tx, group: &Group, state: &GroupState) -> Result<(), StoreError> {
+    write(tx, group.id, state).await?;
+    if group.state.phase() == state.phase() {
+        return Ok(());
+    }
+    let Some(regressed) = &state.progress.regressed else { return Ok(()) };
+    log(tx, group, ("wake", regressed.reason()), &Actor::system(), regressed.at).await
+}
+
+impl Store {
+    /// Wakes groups whose snooze is over by now; says how many.
+    pub async fn wake_groups(&self, now: Timestamp) -> Result<u64, StoreError> {
+        const DUE: &str = "SELECT id FROM groups WHERE wake_at <= $1 ORDER BY id LIMIT 1000";
+        let due: Vec<Uuid> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(DUE).bind(now.as_micros()).fetch_all(pool).await?);
+        let due: Vec<GroupId> = due.into_iter().map(GroupId::from_uuid).collect();
+        self.wake_each(&due, |state| state.after_time(now)).await
+    }
+
+    /// Wakes a group that waits for a change, of which this was found; says whether it still did.
+    pub async fn wake_changed(&self, id: GroupId, what: &str, at: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.wake_each(&[id], |state| state.after_change(what.to_owned(), at)).await? > 0)
+    }
+
+    async fn wake_each(
+        &self,
+        ids: &[GroupId],
+        next: impl Fn(&GroupState) -> Option<GroupState>,
+    ) -> Result<u64, StoreError> {
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let mut tx = self.db.begin().await?;
+        let mut woken = 0;
+        for group in locked(&mut tx, ids).await?.values() {
+            if let Some(state) = next(&group.state) {
+                wake(&mut tx, group, &state).await?;
+                woken += 1;
+            }
+        }
+        tx.commit().await?;
+        Ok(woken)
+    }
+}
+
+impl StoreReader {
+    /// Snoozed groups that wait for a change, and into which letters have come since.
+    pub async fn groups_to_compare(&self) -> Result<Vec<Waiting>, StoreError> {
+        const SNOOZED: &str = "SELECT id FROM groups WHERE state = 'snoozed' AND wake_at IS NULL";
+        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(SNOOZED).fetch_all(pool).await?);
+        let ids: Vec<GroupId> = ids.into_iter().map(GroupId::from_uuid).collect();
+        let groups = self.groups_by_id(&ids).await?;
+        let waits = |group: Group| {
+            let since = group.state.aside_since()?;
+            let is_meant = group.state.progress.until == Some(Until::Change);
+            is_meant.then_some(Waiting { group, since })
+        };
+        Ok(groups.into_iter().filter_map(waits).collect())
+    }
+
+    /// A group that fails with the same error in another queue of the broker or with another type, and did not before then.
+    pub async fn newly_alike(&self, group: &Group, since: Timestamp) -> Result<Option<Group>, StoreError> {
+        const ALIKE: &str = "SELECT id FROM groups WHERE broker = $1 AND error = $2 AND first_seen > $3 AND id <> $4
+            ORDER BY first_seen LIMIT 1";
+        if group.key.error.is_empty() {
+            return Ok(None);
+        }
+        let id: Option<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(ALIKE)
+            .bind(&*group.key.broker)
+            .bind(&*group.key.error)
+            .bind(since.as_micros())
+            .bind(group.id.as_uuid())
+            .fetch_optional(pool)
+            .await?);
+        let Some(id) = id else { return Ok(None) };
+        Ok(self.groups_by_id(&[GroupId::from_uuid(id)]).await?.pop())
+    }
+}

@@ -1,0 +1,109 @@
+//! `/groups/actions`: what people do with groups, one or many by one form.
+
+use std::{collections::BTreeSet, str::FromStr, sync::Arc};
+
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    actions::{lead_to, redirect, take_back},
+    bulk_action::BulkAction,
+    letters_all,
+    toast::Toast,
+};
+use crate::{
+    domain::{
+        group::{Group, GroupId},
+        group_state::{GroupCommand, GroupRefusal},
+        letter::Status,
+        version::Expected,
+    },
+    store::{ChangeError, GroupReport},
+    web::{
+        AppState,
+        error::WebError,
+        group_order::{self, GroupOrderFields},
+        input::FormPairs,
+        query::{LetterQuery, Pairs},
+        security::CurrentUser,
+        view::{group_state::done, report},
+    },
+};
+
+pub async fn act(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let back = take_back(&mut pairs)?;
+    let ids = take_ids(&mut pairs)?;
+    let expected = pairs.take("version")?.map_or(Expected::Anything, |seen| Expected::seen(&seen));
+    let fields = GroupOrderFields::take(&mut pairs)?;
+    if ids.is_empty() {
+        return Ok(redirect(&back, &Toast::failed("No group is selected."), &headers));
+    }
+    if let Some(all) = of_letters(&fields.action) {
+        return Ok(lead_to(&about_letters(ids, all), &headers));
+    }
+    // Before a length of time is counted from: it is told as it was chosen.
+    let now = app.clock.now();
+    let groups = app.store().groups_by_id(&ids).await?;
+    let command = match &*fields.action {
+        "ticket" => group_order::ticket(&pairs.take("ticket")?.unwrap_or_default()),
+        _ => fields.command(&app, &user, &groups).await,
+    };
+    let command = match command {
+        Ok(command) => command,
+        // What was typed is named in the toast, and one is where one was.
+        Err(error) if error.status.is_client_error() => {
+            return Ok(redirect(&back, &Toast::failed(format!("Not done: {}.", error.detail)), &headers));
+        }
+        Err(error) => return Err(error),
+    };
+    let toast = match app.triage.act_on_groups(&ids, &command, &expected, &user).await {
+        Ok((report, at)) => {
+            let toast = tell(&command, &report, now);
+            if command.can_be_undone() && !toast.is_failure() { toast.undone_for(report.done, at) } else { toast }
+        }
+        Err(ChangeError::Changed(changed)) => overtaken(changed.0.as_deref()),
+        Err(ChangeError::Store(error)) => return Err(error.into()),
+    };
+    Ok(redirect(&back, &toast, &headers))
+}
+
+fn take_ids(pairs: &mut Pairs) -> Result<Vec<GroupId>, WebError> {
+    let values = pairs.take_all("id");
+    let ids = values.iter().flat_map(|value| value.split(',')).map(GroupId::from_str);
+    let ids = ids.collect::<Result<BTreeSet<_>, _>>().map_err(WebError::bad_request)?;
+    Ok(ids.into_iter().collect())
+}
+
+/// What is done with the open letters of groups.
+fn of_letters(action: &str) -> Option<BulkAction> {
+    [BulkAction::Retry, BulkAction::Discard].into_iter().find(|all| all.as_str() == action)
+}
+
+/// The page that asks once more.
+fn about_letters(groups: Vec<GroupId>, all: BulkAction) -> String {
+    let query = LetterQuery { groups, statuses: Some(vec![Status::Open]), ..LetterQuery::default() };
+    letters_all::address(&query, Some(all))
+}
+
+fn tell(command: &GroupCommand, report: &GroupReport, at: amqp_message::time::Timestamp) -> Toast {
+    let reasons: Vec<String> =
+        report.refused.iter().map(|(_, refusal): &(_, GroupRefusal)| refusal.to_string()).collect();
+    let reasons = || reasons.iter().map(String::as_str);
+    let (n_done, n_refused) = (report.done.len() as u64, report.refused.len() as u64);
+    match (n_done, n_refused) {
+        (0, _) => Toast::failed(report::not_done(reasons())),
+        (_, 0) => Toast::done(done(command, n_done, at)),
+        _ => Toast::done(format!("{} {}", done(command, n_done, at), report::others(n_refused, reasons()))),
+    }
+}
+
+/// Somebody has done something else with the group since its page was made.
+fn overtaken(there: Option<&Group>) -> Toast {
+    let by = there.and_then(|group| group.state.progress.set.as_ref()).map(|(by, _)| by.to_string());
+    let by = by.unwrap_or_else(|| "Somebody".to_owned());
+    Toast::failed(format!("Nothing was done: {by} has changed this group meanwhile. It is shown as it is now."))
+}

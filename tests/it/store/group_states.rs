@@ -1,0 +1,236 @@
+//! How far people are with groups: set, undone, and woken by letters and by the clock.
+
+use std::sync::Arc;
+
+use amqp_message::{field::FieldValue, time::Timestamp};
+use dead_letter_office::{
+    clock::Clock,
+    domain::{
+        activity::{ActivityFilter, Area},
+        actor::Actor,
+        group::{Group, GroupFilter, GroupId, GroupSort},
+        group_state::{Assignee, GroupCommand, GroupRefusal, Phase, Until, Why},
+        letter::{Importance, LetterId},
+        version::{Expected, Versioned},
+    },
+    grouping,
+    services::{change_feed::ChangeFeed, snoozes::Snoozes},
+    store::{ChangeError, Enriched, GroupOrder, GroupReport},
+};
+
+use super::{
+    database::{DISCARD, RETRY_NOW, TestDatabase},
+    make::{InGroup, Make, NOON, an_arrival, enriched, later},
+};
+
+const ERROR: &str = "no disk";
+
+fn found(letter: LetterId, at: Timestamp) -> Enriched {
+    Enriched { received_at: at, ..enriched(letter).in_group("main", "orders", ERROR) }
+}
+
+fn group_id() -> GroupId {
+    grouping::id(&found(LetterId::from_uuid(uuid::Uuid::nil()), NOON).key)
+}
+
+/// A letter that is received then, and put into its group.
+async fn fail(database: &TestDatabase, at: Timestamp) -> LetterId {
+    let letter = database.take_in_new(an_arrival().received(at)).await;
+    database.enrich(&[found(letter, at)], 1, at).await.unwrap();
+    letter
+}
+
+async fn group(database: &TestDatabase) -> Group {
+    database.groups_by_id(&[group_id()]).await.unwrap().remove(0)
+}
+
+async fn does(database: &TestDatabase, command: GroupCommand, at: Timestamp) -> GroupReport {
+    let order = GroupOrder { ids: &[group_id()], command: &command, by: &Actor::named("ada"), at };
+    database.act_on_groups(&order, &Expected::Anything).await.unwrap()
+}
+
+async fn phase(database: &TestDatabase) -> Phase {
+    group(database).await.state.phase()
+}
+
+async fn a_resolved_group_that_fails_again_regresses(database: &TestDatabase) {
+    fail(database, NOON).await;
+    assert_eq!(does(database, GroupCommand::Resolve, later(10)).await.done, [group_id()]);
+    let resolved = group(database).await.state;
+    assert_eq!(resolved.progress.set, Some((Actor::named("ada"), later(10))));
+    // One that came before it was resolved, and is put into its group late, is nothing new.
+    fail(database, later(5)).await;
+    assert_eq!(phase(database).await, Phase::Resolved);
+    fail(database, later(20)).await;
+    let again = group(database).await.state;
+    let regressed = again.progress.regressed.unwrap();
+    assert_eq!((again.progress.phase, regressed.at, regressed.since), (Phase::Open, later(20), later(10)));
+    assert_eq!((regressed.was, regressed.by, regressed.why), (Phase::Resolved, Actor::named("ada"), Why::CameAgain));
+    let told = activity(database).await;
+    assert_eq!(told, ["dlo: wake", "ada: resolve"]);
+}
+
+/// What was done with groups, the newest first.
+async fn activity(database: &TestDatabase) -> Vec<String> {
+    let of_groups = ActivityFilter { areas: vec![Area::Groups], ..ActivityFilter::default() };
+    let entries = database.activity(&of_groups, None, 99).await.unwrap();
+    entries.into_iter().map(|line| format!("{}: {}", line.entry.by, line.entry.action)).collect()
+}
+
+async fn what_only_moves_wakes_nothing(database: &TestDatabase) {
+    let ids = [fail(database, NOON).await, fail(database, NOON).await];
+    does(database, GroupCommand::Resolve, later(10)).await;
+    database.does(&DISCARD, &ids[..1]).await;
+    database.does(&dead_letter_office::domain::command::Command::Reopen, &ids[..1]).await;
+    database.does(&RETRY_NOW, &ids[1..]).await;
+    let important = Enriched { importance: Importance::Critical, ..found(ids[0], NOON) };
+    database.enrich(&[important], 2, later(20)).await.unwrap();
+    assert_eq!(phase(database).await, Phase::Resolved);
+}
+
+async fn a_letter_that_was_sent_back_and_failed_again_counts(database: &TestDatabase) {
+    let letter = fail(database, NOON).await;
+    does(database, GroupCommand::Resolve, later(10)).await;
+    database.take_in([an_arrival().returning(letter).received(later(30))]).await;
+    assert_eq!(phase(database).await, Phase::Open);
+    assert_eq!(group(database).await.state.progress.regressed.unwrap().at, later(30));
+}
+
+async fn a_snooze_counts_letters_that_come(database: &TestDatabase) {
+    let old = fail(database, NOON).await;
+    does(database, GroupCommand::Snooze(Until::More { more: 3, come: 0 }), later(10)).await;
+    let first = fail(database, later(11)).await;
+    assert_eq!(group(database).await.state.progress.until, Some(Until::More { more: 3, come: 1 }));
+    database.does(&DISCARD, &[first, old]).await;
+    fail(database, later(12)).await;
+    assert_eq!(group(database).await.state.progress.until, Some(Until::More { more: 3, come: 2 }), "it has come");
+    fail(database, later(13)).await;
+    let woken = group(database).await.state;
+    let regressed = woken.progress.regressed.unwrap();
+    assert_eq!((woken.progress.phase, regressed.at, regressed.why), (Phase::Open, later(13), Why::More(3)));
+}
+
+async fn a_snooze_ends_by_the_clock(database: &TestDatabase) {
+    fail(database, NOON).await;
+    does(database, GroupCommand::Snooze(Until::Time(later(3_600))), later(10)).await;
+    fail(database, later(20)).await;
+    assert_eq!(database.wake_groups(later(3_599)).await.unwrap(), 0);
+    assert_eq!(phase(database).await, Phase::Snoozed);
+    assert_eq!(database.wake_groups(later(3_600)).await.unwrap(), 1);
+    assert_eq!(database.wake_groups(later(3_601)).await.unwrap(), 0);
+    assert_eq!(group(database).await.state.progress.regressed.unwrap().why, Why::Time);
+    assert_eq!(activity(database).await, ["dlo: wake", "ada: snooze"]);
+}
+
+async fn a_snooze_ends_when_the_letters_change(database: &TestDatabase) {
+    let clock = Clock::manual(later(100));
+    let store = Arc::new(database.second_server().await);
+    let mut snoozes = Snoozes::new(store, clock, ChangeFeed::default());
+    let of_version = async |version: &str, at| {
+        let arrival = an_arrival().received(at).header("app-version", FieldValue::string(version));
+        let letter = database.take_in_new(arrival).await;
+        database.enrich(&[found(letter, at)], 1, at).await.unwrap();
+    };
+    of_version("4.11", NOON).await;
+    does(database, GroupCommand::Snooze(Until::Change), later(10)).await;
+    snoozes.compare().await.unwrap();
+    of_version("4.11", later(20)).await;
+    snoozes.compare().await.unwrap();
+    assert_eq!(phase(database).await, Phase::Snoozed, "it is as it was");
+    of_version("4.12", later(30)).await;
+    snoozes.compare().await.unwrap();
+    let why = group(database).await.state.progress.regressed.unwrap().why;
+    assert_eq!(why, Why::Changed("the header app-version has a new value".to_owned()));
+    // The same error elsewhere.
+    does(database, GroupCommand::Snooze(Until::Change), later(40)).await;
+    let letter = database.take_in_new(an_arrival().queue("invoices").received(later(50))).await;
+    let elsewhere = Enriched { received_at: later(50), ..enriched(letter).in_group("main", "invoices", ERROR) };
+    database.enrich(&[elsewhere], 1, later(50)).await.unwrap();
+    snoozes.compare().await.unwrap();
+    let why = group(database).await.state.progress.regressed.unwrap().why;
+    assert_eq!(why, Why::Changed("the same error began in another queue".to_owned()));
+}
+
+async fn a_change_is_undone_unless_somebody_has_made_another(database: &TestDatabase) {
+    fail(database, NOON).await;
+    does(database, GroupCommand::Acknowledge, later(1)).await;
+    does(database, GroupCommand::Snooze(Until::Time(later(900))), later(2)).await;
+    assert_eq!(database.wake_groups(later(3)).await.unwrap(), 0);
+    does(database, GroupCommand::Undo(later(2)), later(4)).await;
+    let undone = group(database).await.state;
+    assert_eq!((undone.phase(), undone.progress.set), (Phase::Acknowledged, Some((Actor::named("ada"), later(1)))));
+    assert_eq!(database.wake_groups(later(9_999)).await.unwrap(), 0, "its clock is stopped, too");
+    does(database, GroupCommand::Resolve, later(5)).await;
+    let late = does(database, GroupCommand::Undo(later(2)), later(6)).await;
+    assert_eq!(late.refused, [(group_id(), GroupRefusal::Overtaken)]);
+}
+
+async fn a_group_is_given_to_somebody(database: &TestDatabase) {
+    fail(database, NOON).await;
+    let (ada, ticket) = (Assignee::User("ada".to_owned()), "https://t.example/1".to_owned());
+    does(database, GroupCommand::Assign(Some(ada.clone())), later(1)).await;
+    does(database, GroupCommand::SetTicket(Some(ticket.clone())), later(2)).await;
+    let state = group(database).await.state;
+    assert_eq!(
+        (state.assignee.as_ref(), state.ticket.as_ref(), state.phase()),
+        (Some(&ada), Some(&ticket), Phase::Open)
+    );
+    let theirs = GroupFilter { assignees: vec![ada], ..GroupFilter::default() };
+    assert_eq!(database.groups(&theirs, GroupSort::Newest, None, 9, NOON).await.unwrap().total, 1);
+    let others = GroupFilter { assignees: vec![Assignee::Team("x".to_owned())], ..GroupFilter::default() };
+    assert_eq!(database.groups(&others, GroupSort::Newest, None, 9, NOON).await.unwrap().total, 0);
+    let gone = fail(database, NOON).await;
+    let open: Vec<LetterId> = [gone].into();
+    database.does(&DISCARD, &open).await;
+    assert_eq!(database.forget_groups(later(999_999)).await.unwrap(), 0, "somebody has it");
+}
+
+async fn groups_are_counted_and_found_by_state(database: &TestDatabase) {
+    fail(database, NOON).await;
+    let letter = database.take_in_new(an_arrival()).await;
+    database.enrich(&[enriched(letter).in_group("main", "orders", "other")], 1, NOON).await.unwrap();
+    does(database, GroupCommand::Snooze(Until::Change), later(1)).await;
+    let counts = database.count_groups(&GroupFilter::default()).await.unwrap();
+    assert_eq!((counts.all, counts.to_do, counts.by_phase), (2, 1, [1, 0, 1, 0]));
+    let snoozed = GroupFilter { phases: vec![Phase::Snoozed], ..GroupFilter::default() };
+    let page = database.groups(&snoozed, GroupSort::Importance, None, 9, NOON).await.unwrap();
+    assert_eq!(page.items.iter().map(|group| group.id).collect::<Vec<_>>(), [group_id()]);
+    assert_eq!(database.open_groups().await.unwrap().iter().sum::<u64>(), 1, "what is snoozed waits");
+}
+
+async fn who_has_seen_another_version_changes_nothing(database: &TestDatabase) {
+    fail(database, NOON).await;
+    let seen = Expected::OneOf(vec![group(database).await.version()]);
+    let act = async |command: GroupCommand| {
+        let order = GroupOrder { ids: &[group_id()], command: &command, by: &Actor::local(), at: later(9) };
+        database.act_on_groups(&order, &seen).await
+    };
+    fail(database, later(1)).await;
+    assert!(act(GroupCommand::Acknowledge).await.is_ok(), "letters make no other version");
+    let late = act(GroupCommand::Resolve).await;
+    assert!(matches!(late, Err(ChangeError::Changed(_))), "{late:?}");
+    assert_eq!(phase(database).await, Phase::Acknowledged);
+}
+
+async fn two_servers_wake_it_once(database: &TestDatabase) {
+    fail(database, NOON).await;
+    let other = database.second_server().await;
+    does(database, GroupCommand::Snooze(Until::Time(later(60))), later(10)).await;
+    let (one, two) = tokio::join!(database.wake_groups(later(60)), other.wake_groups(later(60)));
+    assert_eq!(one.unwrap() + two.unwrap(), 1);
+    assert_eq!(activity(database).await.len(), 2);
+}
+
+on_both!(
+    a_resolved_group_that_fails_again_regresses,
+    what_only_moves_wakes_nothing,
+    a_letter_that_was_sent_back_and_failed_again_counts,
+    a_snooze_counts_letters_that_come,
+    a_snooze_ends_by_the_clock,
+    a_snooze_ends_when_the_letters_change,
+    a_change_is_undone_unless_somebody_has_made_another,
+    a_group_is_given_to_somebody,
+    groups_are_counted_and_found_by_state,
+    who_has_seen_another_version_changes_nothing,
+    two_servers_wake_it_once,
+);
