@@ -32,7 +32,7 @@ pub(crate) fn longest_claim(now: Timestamp, lease: Duration) -> i64 {
 
 impl Store {
     /// Keeps what the clock says. Where it was put back, retries that were scheduled meanwhile are due after their delay
-    /// from now on, what is claimed stays so for `lease` at most, and incidents count as reported now.
+    /// from now on, what is claimed stays so for two `lease`s at most, and incidents count as reported now.
     pub async fn observe_clock(&self, now: Timestamp, lease: Duration) -> Result<Option<SetBack>, StoreError> {
         const LATEST: &str = "SELECT at FROM latest_time WHERE id = 1";
         const KEEP: &str = "INSERT INTO latest_time (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET
@@ -83,8 +83,7 @@ async fn shorten_claims(tx: &mut Tx, now: Timestamp, by: Duration, lease: Durati
             SELECT letter_id FROM retries WHERE claimed_until > $2 ORDER BY letter_id FOR UPDATE))",
     };
     let (claims, by) = (CLAIMS.pick(tx), Timestamp::default().plus(by).as_micros());
-    let longest = now.plus(lease).as_micros();
-    on!(tx, |tx| sqlx::query(claims).bind(by).bind(longest).execute(&mut **tx).await.map(drop)?);
+    on!(tx, |tx| sqlx::query(claims).bind(by).bind(longest_claim(now, lease)).execute(&mut **tx).await.map(drop)?);
     Ok(())
 }
 

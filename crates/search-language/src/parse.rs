@@ -222,6 +222,10 @@ impl Parser<'_> {
             self.scanner.until(ends_word);
             return None;
         }
+        if !is_quoted && text.contains(".\"") {
+            self.wrong(span, "a path takes no quotes; a name with a space cannot be asked for");
+            return None;
+        }
         let value = Value { comparison, text, is_quoted };
         match check(field, of.is_some(), &value) {
             Ok(()) => Some(value),

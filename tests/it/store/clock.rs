@@ -80,6 +80,16 @@ async fn what_a_dead_process_has_claimed_meanwhile_is_free_after_a_lease(databas
     assert_eq!(database.claims(later(60)).await, [id]);
 }
 
+/// A server that still remembers the clock as it was looks at it later than one that has gone on. Time passes meanwhile.
+async fn what_is_claimed_while_it_is_noticed_stays_claimed(database: &TestDatabase) {
+    database.observe_clock(AHEAD, LEASE).await.unwrap();
+    let id = retried_in(database, NOON, 0).await;
+    assert_eq!(database.claims(later(1)).await, [id]);
+    assert!(database.observe_clock(NOON, LEASE).await.unwrap().is_some());
+    assert_eq!(database.claims(later(2)).await, [], "another server would send it again");
+    assert_eq!(database.claims(later(1).plus(LEASE)).await, [id]);
+}
+
 async fn clocks_of_two_servers_may_differ_a_little(database: &TestDatabase) {
     database.observe_clock(later(5), LEASE).await.unwrap();
     let id = retried_in(database, later(5), 10).await;
@@ -117,6 +127,7 @@ on_both!(
     a_clock_that_was_ahead_for_a_moment_is_noticed,
     so_it_is_after_a_restart,
     what_a_dead_process_has_claimed_meanwhile_is_free_after_a_lease,
+    what_is_claimed_while_it_is_noticed_stays_claimed,
     clocks_of_two_servers_may_differ_a_little,
     a_job_and_a_watch_are_not_held_by_a_clock_that_was_ahead,
     the_latest_job_is_the_one_that_goes_on,

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::http::Method;
-use dead_letter_office::domain::letter::Status;
+use dead_letter_office::domain::letter::{LetterId, Status};
 use serde_json::{Map, Value, json};
 
 use super::{
     answer::Answer,
     desk::{Desk, ask},
+    groups::{group_of, sort},
 };
 
 /// A call, and what it takes.
@@ -20,8 +21,11 @@ struct Call {
     parameters: Vec<String>,
 }
 
-/// All calls that are described, about this id.
-async fn calls(desk: &Desk, id: &str) -> (Value, Vec<Call>) {
+/// All calls that are described, about this letter or its group.
+async fn calls(desk: &Desk, letter: LetterId) -> (Value, Vec<Call>) {
+    sort(desk).await;
+    let group = group_of(desk, letter).await;
+    let group = group.trim_start_matches("/groups/");
     let description = desk.get("/api/openapi.json").await.expect(200).json();
     let mut calls = Vec::new();
     for (path, item) in description["paths"].as_object().unwrap() {
@@ -30,7 +34,7 @@ async fn calls(desk: &Desk, id: &str) -> (Value, Vec<Call>) {
             let parameters = call["parameters"].as_array().into_iter().flatten().filter(|it| it["in"] == "query");
             calls.push(Call {
                 method,
-                path: path.replace("{id}", id),
+                path: path.replace("/groups/{id}", &format!("/groups/{group}")).replace("{id}", &letter.to_string()),
                 body: call.pointer("/requestBody/content/application~1json/schema").cloned(),
                 parameters: parameters.map(|it| it["name"].as_str().unwrap().to_owned()).collect(),
             });
@@ -60,9 +64,9 @@ fn told(answer: &Answer, place: &str) -> BTreeMap<String, BTreeSet<String>> {
     told
 }
 
-async fn a_desk() -> (Desk, String) {
+async fn a_desk() -> (Desk, LetterId) {
     let desk = Desk::open().await;
-    let id = desk.letter_in(Status::Open).await.to_string();
+    let id = desk.letter_in(Status::Open).await;
     (desk, id)
 }
 
@@ -99,7 +103,7 @@ fn out_of_bounds(schema: &Value) -> Option<(Value, &'static str)> {
 #[tokio::test]
 async fn every_field_of_a_body_is_told_with_all_the_others() {
     let (desk, id) = a_desk().await;
-    let (description, calls) = calls(&desk, &id).await;
+    let (description, calls) = calls(&desk, id).await;
     let mut n_bodies = 0;
     for call in calls {
         let Some(schema) = call.body.as_ref().map(|schema| resolved(&description, schema)) else { continue };
@@ -139,7 +143,7 @@ async fn every_field_of_a_body_is_told_with_all_the_others() {
 #[tokio::test]
 async fn every_parameter_is_told_with_all_the_others() {
     let (desk, id) = a_desk().await;
-    let (_, calls) = calls(&desk, &id).await;
+    let (_, calls) = calls(&desk, id).await;
     for call in calls {
         let empty: String = call.parameters.iter().map(|name| format!("{name}=&")).collect();
         let answer = desk.send(ask(call.method.clone(), &format!("{}?{empty}nope=1&neither=2", call.path))).await;
@@ -160,10 +164,22 @@ type Case<'a> = (&'a str, Value, &'static [(&'static str, &'static str)]);
 #[tokio::test]
 async fn what_does_not_go_together_is_told_with_all_the_rest() {
     let (desk, id) = a_desk().await;
+    let id = id.to_string();
     let rule = json!({"name": "a", "expression": "true", "importance": "low"});
     let rule = desk.post("/api/v1/rules", &rule).await.expect(201).json()["id"].as_str().unwrap().to_owned();
     let (retry, patch, actions) = (format!("POST letters/{id}/retry"), format!("PATCH letters/{id}"), "POST actions");
     let cases: Vec<Case<'_>> = vec![
+        (
+            "POST groups/actions",
+            json!({"action": "resolve", "ids": [id, 7], "until": "soon", "more": 0, "assignee": "me"}),
+            &[
+                ("/ids/1", "type"),
+                ("/until", "excluded"),
+                ("/more", "range"),
+                ("/more", "excluded"),
+                ("/assignee", "excluded"),
+            ],
+        ),
         (
             actions,
             json!({"action": "discard", "ids": [], "delay": "soon", "queue": "a", "importance": null, "rate": 0, "until": "1h"}),

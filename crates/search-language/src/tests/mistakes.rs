@@ -28,6 +28,7 @@ fn a_mistake_is_told_with_its_place() {
     check("a \"b c", &[(3, 4, "this quote is not closed")]);
     check("error:\"b c", &[(7, 8, "this quote is not closed")]);
     check("\"a\"b", &[(1, 4, "a space is missing behind this quote")]);
+    check("payload.\"a b\"", &[(1, 11, "a path takes no quotes")]);
     check("\"\"", &[(1, 3, "there is nothing in these quotes")]);
     check("(a", &[(1, 2, "this bracket is not closed")]);
     check("a)", &[(2, 3, "no bracket is open here")]);
