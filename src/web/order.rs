@@ -122,7 +122,7 @@ const LONGEST_QUEUE: usize = 255;
 fn read_queue(queue: Option<String>, targets: &Targets) -> Result<Option<String>, WebError> {
     let Some(name) = queue.as_deref() else { return Ok(None) };
     let (code, why) = match name {
-        "" => (FaultCode::Empty, "it takes a name, or is left out".to_owned()),
+        name if name.trim().is_empty() => (FaultCode::Empty, "it takes a name, or is left out".to_owned()),
         name if name.len() > LONGEST_QUEUE => {
             (FaultCode::Length, format!("it takes a name of {LONGEST_QUEUE} bytes at most"))
         }

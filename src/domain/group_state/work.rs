@@ -65,7 +65,10 @@ pub fn read_ticket(text: &str) -> Result<Option<String>, String> {
     let url = Url::parse(text).map_err(|_| takes.to_owned())?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
     // A name before the host looks like another host.
-    if !is_web || !url.username().is_empty() || url.password().is_some() {
+    if is_web && (!url.username().is_empty() || url.password().is_some()) {
+        return Err("it takes an address without a user name or password".to_owned());
+    }
+    if !is_web {
         return Err(takes.to_owned());
     }
     if url.as_str().chars().count() > LONGEST_TICKET {

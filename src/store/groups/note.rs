@@ -35,12 +35,12 @@ impl Store {
         let whole = locked(&mut tx, &[id]).await?.remove(&id);
         let found = found.filter(|(_, (broker, queue))| by.may_at(Right::Act, broker, queue));
         let Some((before, (broker, queue))) = found else { return Ok(false) };
+        // A call may name the version of the whole group.
+        if !expected.is_met(whole.as_ref()) {
+            expected.check(before.as_ref())?;
+        }
         if before.as_ref().map(|note| &*note.text).unwrap_or_default() == text {
             return Ok(true);
-        }
-        // A call may name the version of the whole group.
-        if !(matches!(expected, Expected::OneOf(_)) && expected.is_met(whole.as_ref())) {
-            expected.check(before.as_ref())?;
         }
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(text)

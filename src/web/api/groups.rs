@@ -251,13 +251,13 @@ pub async fn change(
     JsonBody(GroupEdit { note, commands }): JsonBody<GroupChange>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
     let mut expected = expected;
-    if let Some(note) = note {
-        app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?;
-        expected = Expected::Anything;
-    }
+    // The note alone has a version of its own, which must not stand for the rest.
     for command in &commands {
         carry_out(&app, id, command, &expected, &user).await?;
         expected = Expected::Anything;
+    }
+    if let Some(note) = note {
+        app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?;
     }
     load(&app, id).await
 }

@@ -62,11 +62,12 @@ async fn values_that_cannot_be_are_refused_with_what_would_be_right() {
     let id = id.to_string();
     let retry = format!("{letter}/retry");
     let actions = "/api/v1/actions".to_owned();
-    let cases: [(&str, &String, Value, &str); 21] = [
+    let cases: [(&str, &String, Value, &str); 22] = [
         ("POST", &retry, json!({"delay": "soon"}), "30s, 10m, 2h"),
         ("POST", &retry, json!({"delay": "9000d"}), "a year at most"),
         ("POST", &retry, json!({"delay": 30}), "delay"),
         ("POST", &retry, json!({"queue": ""}), "queue"),
+        ("POST", &retry, json!({"queue": " "}), "queue"),
         ("POST", &retry, json!({"queue": "dlo.obituaries"}), "queue: \"dlo.obituaries\" is a queue of dlo's own"),
         ("POST", &retry, json!({"queue": "ö".repeat(200)}), "255 bytes at most"),
         ("PATCH", &letter, json!({"note": "x".repeat(8_001)}), "8000 characters at most"),

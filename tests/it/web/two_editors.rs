@@ -287,7 +287,42 @@ async fn notes_by_the_api(desk: &Desk) {
     }
 }
 
+/// What one call says of several fields holds for all of them, whichever version it names.
+async fn several_fields_of_a_group_by_the_api(desk: &Desk) {
+    let letters = alike(desk, "orders", "x", 1).await;
+    let path = format!("/api/v1{}", group_of(desk, letters[0]).await);
+    let patch = async |body: Value, header: (HeaderName, &str)| call(desk, Method::PATCH, &path, &body, header).await;
+    let note_version = desk.get(&path).await.json()["note_version"].as_str().unwrap().to_owned();
+    patch(json!({"ticket": "https://t.example/1"}), if_match("*")).await.expect(200);
+    let both = json!({"note": "mine", "ticket": "https://t.example/2"});
+    patch(both.clone(), if_match(&format!("\"{note_version}\""))).await.problem(412);
+    patch(both.clone(), (header::IF_NONE_MATCH, "*")).await.problem(412);
+    let there = desk.get(&path).await;
+    let found = there.clone().json();
+    assert_eq!(
+        (&found["note"], &found["ticket"]),
+        (&Value::Null, &json!("https://t.example/1")),
+        "nothing is overwritten"
+    );
+    patch(both, if_match(there.header("etag"))).await.expect(200);
+    patch(json!({"note": "mine"}), (header::IF_NONE_MATCH, "*")).await.problem(412);
+    patch(json!({"note": "other"}), if_match("*")).await.expect(200);
+}
+
+/// The forms of a group name the version that they show.
+async fn the_ticket_of_a_group_in_the_form(desk: &Desk) {
+    let letters = alike(desk, "orders", "x", 1).await;
+    let path = group_of(desk, letters[0]).await;
+    let (first, second) = (desk.page(&path).await, desk.page(&path).await);
+    let save = |page: &Html, ticket: &str| Form::of(page, "Save").fill("ticket", ticket);
+    save(&first, "https://t.example/1").press(desk).await;
+    save(&second, "https://t.example/2").press(desk).await;
+    assert_eq!(desk.get(&format!("/api/v1{path}")).await.json()["ticket"], "https://t.example/1");
+}
+
 on_both!(
+    several_fields_of_a_group_by_the_api,
+    the_ticket_of_a_group_in_the_form,
     a_rule_in_the_form,
     a_rule_that_was_removed_meanwhile,
     a_rule_that_was_moved_meanwhile_stays_there,
