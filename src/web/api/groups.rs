@@ -238,7 +238,7 @@ impl CallBody for GroupChange {
 /// Set the note, the assignee and the ticket of a group
 ///
 /// `ETag` and `If-Match` are about all that people change of a group: its state, assignee, ticket and note. Where several are
-/// given they are changed one after the other, and `If-Match` holds for the first.
+/// given, it is checked before any of them is changed. `If-Match` with `note_version` serves for the note alone.
 #[utoipa::path(patch, path = "/groups/{id}", operation_id = "update_group", tag = "groups", params(PathId<Group>, Precondition),
     request_body = GroupChange, responses(
     (status = OK, body = FullGroup),
