@@ -35,7 +35,7 @@ impl Mapping {
         /// The longest name of a type that a schema may have, in bytes.
         const LONGEST_TYPE: usize = 1_024;
         let (pattern, mut mistakes) = (&self.pattern, Vec::new());
-        if pattern.is_empty() || pattern.len() > LONGEST || pattern.contains('\0') {
+        if pattern.trim().is_empty() || pattern.len() > LONGEST || pattern.contains('\0') {
             mistakes
                 .push((self.carrier.as_str(), "it takes a name of 1 to 255 bytes, or a glob like texts.*".to_owned()));
         }

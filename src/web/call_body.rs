@@ -91,15 +91,20 @@ fn unprocessable(faults: Vec<Fault>) -> WebError {
 /// The fields of a body, as far as they can be read, and what its description says is wrong with them.
 fn parse<T: DeserializeOwned + ToSchema + 'static>(body: &[u8]) -> Result<(Option<T>, Vec<Fault>), WebError> {
     // Numbers without bounds, which only some fields keep, have no value here; then the first mistake has to do.
+    let schema = BodySchema::of::<T>();
+    let repeated = schema.repeated(body);
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => {
-            let schema = BodySchema::of::<T>();
-            let faults = schema.faults(&value);
+            let faults = [repeated, schema.faults(&value)].concat();
             if !faults.is_empty() {
                 return Ok((serde_json::from_value(schema.mended(value, &faults)).ok(), faults));
             }
         }
-        Err(error) if error.is_syntax() && error.to_string().starts_with("number out of range") => {}
+        Err(error) if error.is_syntax() && error.to_string().starts_with("number out of range") => {
+            if !repeated.is_empty() {
+                return Ok((None, repeated));
+            }
+        }
         Err(error) => return Err(not_json(&error)),
     }
     let mut json = serde_json::Deserializer::from_slice(body);
@@ -121,15 +126,8 @@ fn not_json(error: &serde_json::Error) -> WebError {
 }
 
 fn wrong_data(path: &str, error: &serde_json::Error) -> Fault {
-    let why = without_place(error);
-    // It is said of the object that it stands in.
-    if let Some(field) = why.strip_prefix("duplicate field `").and_then(|rest| rest.strip_suffix('`')) {
-        let within = path.split('.').filter(|step| !step.is_empty() && *step != field);
-        let place = within.chain([field]).map(str::to_owned).collect();
-        return Fault::new(Place::Body(place), FaultCode::Repeated, "it is given more than once");
-    }
     let place = if path == "." { Place::Body(Vec::new()) } else { Place::field(path) };
-    Fault::new(place, FaultCode::Invalid, why)
+    Fault::new(place, FaultCode::Invalid, without_place(error))
 }
 
 /// Without the line and column, which help only those who typed the JSON by hand.
@@ -168,6 +166,7 @@ mod tests {
         check("{\"ids\": [1, \"a\"]}", "ids[1]");
         check("{\"ids\": [300]}", "ids");
         check("{\"ids\": [], \"ids\": []}", "ids: it is given more than once");
+        check("{\"ids\": 7, \"ids\": [], \"json\": 1e999}", "ids: it is given more than once");
         check(r#"{"json": [{"text": "\u0000"}]}"#, "json[0].text: it holds a NUL");
         let (fields, faults) = parse::<Body>(br#"{"json": {"n": 1e999}}"#).unwrap();
         assert!(fields.is_some() && faults.is_empty(), "a number is kept as it is written");

@@ -7,6 +7,7 @@ use super::{
     codes::FaultCode,
     delay,
     error::WebError,
+    path_id::missing,
     query::{Pairs, When},
     security::Visitor,
 };
@@ -14,7 +15,7 @@ use crate::domain::{
     access::Right,
     actor::Actor,
     group::Group,
-    group_state::{Assignee, GroupCommand, Until, read_ticket},
+    group_state::{Assignee, GroupCommand, GroupRefusal, Until, read_ticket},
 };
 
 word_enum! {
@@ -83,15 +84,30 @@ impl GroupOrderFields {
 
     /// What ends a snooze: one of these.
     pub fn until(&self, now: Timestamp) -> Result<Until, WebError> {
-        match (self.until.as_deref(), self.more, self.change) {
-            (Some(text), None, false) => read_time(text, now).map(Until::Time),
-            (None, Some(more), false) => Ok(Until::More { more, come: 0 }),
-            (None, None, true) => Ok(Until::Change),
-            (None, None, false) => {
-                Err(WebError::field("until", FaultCode::Required, "it takes one of until, more and change"))
-            }
-            _ => Err(WebError::field("until", FaultCode::Excluded, "until, more, change: it takes one of them")),
-        }
+        let wrong = |code, why| Err(WebError::field("until", code, why));
+        let given = [self.until.is_some(), self.more.is_some(), self.change];
+        let is_one = match given.into_iter().filter(|is_given| *is_given).count() {
+            0 => wrong(FaultCode::Required, "it takes one of until, more and change"),
+            1 => Ok(()),
+            _ => wrong(FaultCode::Excluded, "until, more, change: it takes one of them"),
+        };
+        let until = match (self.until.as_deref(), self.more) {
+            (Some(text), _) => read_time(text, now).map(Until::Time),
+            (None, Some(more)) => Ok(Until::More { more, come: 0 }),
+            (None, None) => Ok(Until::Change),
+        };
+        let until = until.and_then(|until| until.checked(now).map_err(|refusal| refused(&refusal)));
+        WebError::both(is_one, until).map(|((), until)| until)
+    }
+}
+
+/// Why a group does not take a command.
+pub fn refused(refusal: &GroupRefusal) -> WebError {
+    match refusal {
+        GroupRefusal::NotFound => missing::<Group>(),
+        GroupRefusal::BadTime => WebError::field("until", FaultCode::Range, refusal),
+        GroupRefusal::BadCount => WebError::field("more", FaultCode::Range, refusal),
+        refusal => WebError::conflict(format!("Not possible: {refusal}.")),
     }
 }
 

@@ -20,7 +20,7 @@ impl From<RuleError> for WebError {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 let faults = mistakes.iter().map(in_expression).collect();
                 let mut error = Self::of_faults(status, faults);
-                error.detail = format!("expression: {detail}");
+                error.detail = format!("when: {detail}");
                 error
             }
             RuleError::TooMany => Self::conflict(detail),
@@ -34,8 +34,5 @@ impl From<RuleError> for WebError {
 }
 
 fn in_expression(mistake: &Mistake) -> Fault {
-    Fault {
-        mistake: Some(mistake.clone()),
-        ..Fault::new(Place::field("expression"), FaultCode::Invalid, &mistake.message)
-    }
+    Fault { mistake: Some(mistake.clone()), ..Fault::new(Place::field("when"), FaultCode::Invalid, &mistake.message) }
 }

@@ -113,11 +113,15 @@ impl Until {
         }
     }
 
-    fn check(self, now: Timestamp) -> Result<(), GroupRefusal> {
+    /// The same, where it is possible.
+    ///
+    /// # Errors
+    /// A time that is over or too far away, or a number of letters that is.
+    pub fn checked(self, now: Timestamp) -> Result<Self, GroupRefusal> {
         match self {
             Self::Time(at) if at <= now || at > now.plus(LONGEST_SNOOZE) => Err(GroupRefusal::BadTime),
             Self::More { more, .. } if !(1..=MOST_LETTERS).contains(&more) => Err(GroupRefusal::BadCount),
-            _ => Ok(()),
+            _ => Ok(self),
         }
     }
 }
@@ -158,8 +162,7 @@ impl GroupState {
     }
 
     fn snoozed(&self, until: Until, by: &Actor, now: Timestamp) -> Result<Self, GroupRefusal> {
-        until.check(now)?;
-        let until = match until {
+        let until = match until.checked(now)? {
             Until::More { more, .. } => Until::More { more, come: 0 },
             until => until,
         };

@@ -34,10 +34,10 @@ pub struct GroupOrder<'a> {
     pub at: Timestamp,
 }
 
-/// What came of it.
+/// The result for each of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupReport {
-    /// Those that are changed, or were like that already.
+    /// Those that are changed, or are as they are to be.
     pub done: Vec<GroupId>,
     pub refused: Vec<(GroupId, GroupRefusal)>,
 }

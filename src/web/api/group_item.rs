@@ -1,13 +1,144 @@
-//! How far people are with a group, as the API says it.
+//! Groups as the API says them: how many letters, how far people are with them, how they grew.
 
+use std::{slice, time::Duration};
+
+use amqp_message::time::Timestamp;
+use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::words;
 use crate::{
-    domain::group_state::{GroupState, Regressed, Until},
-    web::view::time::timestamp,
+    domain::{
+        access::Right,
+        group::{Group, GroupId, Hour, Outcome},
+        group_state::{GroupState, Regressed, Until},
+        version::{Version, Versioned},
+    },
+    web::{AppState, error::WebError, path_id::missing, precondition::ETag, security::Visitor, view::time::timestamp},
 };
+
+/// Days of which a group says what happened hour by hour.
+const DAYS: u64 = 14;
+
+/// Dead letters with the same cause.
+#[derive(Serialize, ToSchema)]
+pub struct GroupItem {
+    id: Uuid,
+    broker: String,
+    /// Null for letters that do not say where they failed.
+    queue: Option<String>,
+    message_type: Option<String>,
+    /// `rejected`, `expired`, `maxlen`, `delivery_limit` or `unknown`
+    #[schema(value_type = words::Reason)]
+    reason: &'static str,
+    /// What the error has in common, without numbers, ids, addresses and quoted values; null where none is recorded.
+    error: Option<String>,
+    /// All its letters, of any status.
+    count: u64,
+    open: u64,
+    scheduled: u64,
+    retried: u64,
+    discarded: u64,
+    #[schema(format = DateTime)]
+    first_seen: String,
+    #[schema(format = DateTime)]
+    last_seen: String,
+    /// The most important among its open letters; null where none is open.
+    #[schema(value_type = Option<words::Importance>)]
+    importance: Option<&'static str>,
+    outcome: OutcomeItem,
+    #[schema(format = DateTime)]
+    last_retried_at: Option<String>,
+    note: Option<String>,
+    note_by: Option<String>,
+    #[schema(format = DateTime)]
+    note_at: Option<String>,
+    /// Which version of the note this is, for `If-Match` with a change of the note; `none` where there is no note.
+    note_version: String,
+    #[serde(flatten)]
+    state: StateItem,
+    /// Which version this is of all that people change of the group: state, assignee, ticket and note. For `If-Match`.
+    version: String,
+}
+
+/// Retry outcomes: how many times a letter was sent back, and how many of those failed again, are pending or succeeded.
+#[derive(Serialize, ToSchema)]
+struct OutcomeItem {
+    sent: u64,
+    failed_again: u64,
+    pending: u64,
+    succeeded: u64,
+}
+
+impl From<Outcome> for OutcomeItem {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { sent, failed_again, pending } = outcome;
+        Self { sent, failed_again, pending, succeeded: outcome.succeeded() }
+    }
+}
+
+impl From<Group> for GroupItem {
+    fn from(group: Group) -> Self {
+        let version = group.version().to_string();
+        let (count, open, importance) = (group.n_letters(), group.n_open(), group.importance());
+        let (note_by, note_at) = group.note.as_ref().map(|note| (note.by.to_string(), timestamp(note.at))).unzip();
+        Self {
+            id: group.id.as_uuid(),
+            broker: group.key.broker,
+            queue: group.key.queue,
+            message_type: group.key.message_type,
+            reason: group.key.reason.as_str(),
+            error: Some(group.key.error).filter(|error| !error.is_empty()),
+            count,
+            open,
+            scheduled: group.scheduled,
+            retried: group.retried,
+            discarded: group.discarded,
+            first_seen: timestamp(group.first_seen),
+            last_seen: timestamp(group.last_seen),
+            importance: importance.map(|importance| importance.as_str()),
+            outcome: group.outcome.into(),
+            last_retried_at: group.last_sent_at.map(timestamp),
+            version,
+            state: StateItem::from(&group.state),
+            note_version: Version::of_perhaps(group.note.as_ref()).to_string(),
+            note: group.note.map(|note| note.text),
+            note_by,
+            note_at,
+        }
+    }
+}
+
+/// A group, and how it grew.
+#[derive(Serialize, ToSchema)]
+pub struct FullGroup {
+    #[serde(flatten)]
+    item: GroupItem,
+    /// What happened in the last 14 days, by hours in which something did.
+    hours: Vec<HourItem>,
+}
+
+/// One hour.
+#[derive(Serialize, ToSchema)]
+struct HourItem {
+    /// When it began.
+    #[schema(format = DateTime)]
+    start: String,
+    /// Letters received.
+    received: u64,
+    /// Letters sent back, and how many of these came back since.
+    sent: u64,
+    failed_again: u64,
+}
+
+impl From<Hour> for HourItem {
+    fn from(hour: Hour) -> Self {
+        let Hour { start, received, sent, failed_again } = hour;
+        Self { start: timestamp(start), received, sent, failed_again }
+    }
+}
 
 /// How far people are with a group.
 #[derive(Serialize, ToSchema)]
@@ -92,4 +223,25 @@ impl From<&Regressed> for RegressedItem {
             reason: regressed.reason(),
         }
     }
+}
+
+/// Refuses who may not act on a group, or does not see it.
+pub(super) async fn need(app: &AppState, id: GroupId) -> Result<(), WebError> {
+    let _ = load(app, id).await?;
+    Visitor::need(Right::Act)
+}
+
+pub(super) async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), WebError> {
+    let since = app.clock.now().minus(Duration::from_secs(DAYS * 24 * 60 * 60));
+    let store = app.store();
+    let (group, mut hours) =
+        tokio::try_join!(store.group(id, pending_since(app)), store.group_hours(slice::from_ref(&id), since),)?;
+    let group = group.ok_or_else(missing::<Group>)?;
+    Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
+    let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
+    Ok((ETag(group.version()), Json(FullGroup { item: group.into(), hours })))
+}
+
+pub(super) fn pending_since(app: &AppState) -> Timestamp {
+    app.clock.now().minus(app.settings.succeeded_after)
 }

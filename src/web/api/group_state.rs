@@ -8,15 +8,16 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
+    change::given,
     commands::Nothing,
-    groups::{FullGroup, load, need},
+    group_item::{FullGroup, load, need},
     words,
 };
 use crate::{
     domain::{
         actor::Actor,
         group::{Group, GroupId},
-        group_state::{GroupCommand, GroupRefusal, Until},
+        group_state::{GroupCommand, Until},
         version::Expected,
     },
     store::ChangeError,
@@ -25,8 +26,8 @@ use crate::{
         call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::{Gathered, WebError},
-        group_order::{GroupAction, GroupOrderFields},
-        path_id::{PathId, missing},
+        group_order::{self, GroupAction, GroupOrderFields},
+        path_id::PathId,
         precondition::{ETag, Precondition},
         problem::Problem,
         security::CurrentUser,
@@ -125,22 +126,13 @@ pub(super) async fn carry_out(
     by: &Actor,
 ) -> Result<(), WebError> {
     let (report, _) = app.triage.act_on_groups(&[id], command, expected, by).await.map_err(changed)?;
-    report.refused.first().map_or(Ok(()), |(_, refusal)| Err(refused(refusal)))
+    report.refused.first().map_or(Ok(()), |(_, refusal)| Err(group_order::refused(refusal)))
 }
 
 fn changed(error: ChangeError<Group>) -> WebError {
     match error {
         ChangeError::Changed(changed) => overtaken(&changed),
         ChangeError::Store(error) => error.into(),
-    }
-}
-
-fn refused(refusal: &GroupRefusal) -> WebError {
-    match refusal {
-        GroupRefusal::NotFound => missing::<Group>(),
-        GroupRefusal::BadTime => WebError::field("until", FaultCode::Range, refusal),
-        GroupRefusal::BadCount => WebError::field("more", FaultCode::Range, refusal),
-        refusal => WebError::conflict(format!("Not possible: {refusal}.")),
     }
 }
 
@@ -161,9 +153,10 @@ pub struct GroupsAction {
     /// For `snooze`: when something about its dead letters changes.
     #[serde(default)]
     change: bool,
-    /// For `assign`: `me`, `user:NAME` or `team:NAME`, who have to see all of the groups; an empty text for nobody.
-    #[schema(example = "me")]
-    assignee: Option<String>,
+    /// For `assign`: `me`, `user:NAME` or `team:NAME`, who have to see all of the groups; `null` or an empty text for nobody.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, example = "me")]
+    assignee: Option<Option<String>>,
     /// For `undo`: `at` of the answer to what is to be undone.
     at: Option<i64>,
 }
@@ -190,18 +183,19 @@ impl CallBody for GroupsAction {
             gathered.take(Err::<(), _>(excluded));
         }
         let groups = call.app.store().groups_by_id(&ids).await?;
+        let assignee = assignee.map(Option::unwrap_or_default);
         let fields = GroupOrderFields { action, until, more, change, assignee, at };
-        let command = gathered.take(fields.command(call.app, &user, &groups).await.map(Some));
-        gathered.end()?;
-        command.map(|command| (ids, command)).ok_or_else(missing::<Group>)
+        let command = fields.command(call.app, &user, &groups).await;
+        WebError::both(gathered.end(), command).map(|((), command)| (ids, command))
     }
 }
 
 /// The outcome for each of them.
 #[derive(Serialize, ToSchema)]
 pub struct GroupsDone {
-    /// Those that are changed, or were like that already.
+    /// Those that are changed, or had that assignee already.
     done: Vec<Uuid>,
+    /// Those that are not, as they were in that state already, or cannot come to it.
     refused: Vec<GroupRefused>,
     /// The moment at which it was done, which `undo` takes, in microseconds since the epoch.
     at: i64,

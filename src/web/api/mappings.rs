@@ -136,8 +136,9 @@ pub struct NewMapping {
 impl CallBody for NewMapping {
     type Read = Mapping;
 
-    async fn read(self, _: &Call<'_>) -> Result<Mapping, WebError> {
+    async fn read(self, call: &Call<'_>) -> Result<Mapping, WebError> {
         let mut gathered = Gathered::default();
+        gathered.take(self.broker.as_deref().map_or(Ok(()), |broker| known_broker(call.app, broker)));
         let carrier = carrier_of(self.queue, self.exchange, self.routing_key);
         let (carrier, pattern) = carrier.unwrap_or_else(|wrong| {
             gathered.add(wrong.into());
@@ -150,6 +151,17 @@ impl CallBody for NewMapping {
             .for_each(|(field, why)| gathered.add(Wrong::new(field, why).of(FaultCode::Format).into()));
         gathered.end().map(|()| mapping)
     }
+}
+
+/// One of a broker that has gone can still be changed.
+fn known_broker(app: &AppState, broker: &str) -> Result<(), WebError> {
+    let names: Vec<String> = app.brokers.all().into_iter().map(|broker| broker.name).collect();
+    let is_mapped = || app.schemas.mappings().all().iter().any(|it| it.mapping.broker.as_deref() == Some(broker));
+    if names.iter().any(|name| name == broker) || is_mapped() {
+        return Ok(());
+    }
+    let why = format!("there is no broker {broker:?}; there are {}", names.join(", "));
+    Err(WebError::field("broker", FaultCode::Choice, why))
 }
 
 /// By what the messages come that are meant: exactly one of the three has to be given.

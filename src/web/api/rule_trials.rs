@@ -21,9 +21,9 @@ use crate::{
     web::{
         AppState,
         call_body::{Call, CallBody, JsonBody},
-        error::WebError,
+        error::{Gathered, WebError},
         order::read_importance,
-        problem::{MistakeItem, Problem},
+        problem::Problem,
         security::CurrentUser,
     },
 };
@@ -33,6 +33,8 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct RuleDraft {
     /// In CEL, over `letter` and `payload`.
+    #[serde(rename = "when")]
+    #[schema(min_length = 1, max_length = 4000, example = "letter.queue.startsWith('payments.')")]
     expression: String,
     #[schema(value_type = Option<words::Importance>, default = "high")]
     importance: Option<String>,
@@ -47,23 +49,26 @@ pub struct RuleDraft {
 impl CallBody for RuleDraft {
     type Read = Draft;
 
-    async fn read(self, _: &Call<'_>) -> Result<Draft, WebError> {
-        let importance = self.importance.as_deref().map(read_importance).transpose();
-        let (importance, place) = WebError::both(importance, read_position(self.position))?;
+    async fn read(self, call: &Call<'_>) -> Result<Draft, WebError> {
+        let mut gathered = Gathered::default();
+        let importance = gathered.take(self.importance.as_deref().map(read_importance).transpose());
+        let place = gathered.take(read_position(self.position));
+        let is_named = self.name.is_some();
         let rule = Rule {
             name: self.name.unwrap_or_default(),
             expression: self.expression,
             importance: importance.unwrap_or(Importance::High),
         };
-        Ok(Draft { id: self.id.map(RuleId::from_uuid), rule, place })
+        let mistakes = call.app.rules.mistakes(&rule).await;
+        let mistakes = mistakes.into_iter().filter(|error| is_named || !matches!(error, RuleError::Name(_)));
+        mistakes.for_each(|error| gathered.add(error.into()));
+        gathered.end().map(|()| Draft { id: self.id.map(RuleId::from_uuid), rule, place })
     }
 }
 
 /// The result of trying a rule. Nothing was written.
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct TrialResult {
-    /// Why it cannot be tried; then the rest is empty.
-    mistakes: Vec<MistakeItem>,
     /// Letters that it was tried on: the newest that are open or wait, and where these are fewer than 500 the newest of
     /// the others.
     looked_at: u64,
@@ -102,7 +107,6 @@ pub struct TrialLetter {
 impl From<Trial> for TrialResult {
     fn from(trial: Trial) -> Self {
         Self {
-            mistakes: Vec::new(),
             looked_at: trial.looked_at,
             cut: trial.is_cut,
             takes: trial.takes,
@@ -139,14 +143,7 @@ pub async fn test(
     State(app): State<Arc<AppState>>,
     JsonBody(draft): JsonBody<RuleDraft>,
 ) -> Result<Json<TrialResult>, WebError> {
-    match app.rules.try_draft(&app.reader, &draft).await {
-        Ok(trial) => Ok(Json(trial.into())),
-        Err(RuleError::Expression(mistakes)) => {
-            let mistakes = mistakes.iter().map(MistakeItem::from).collect();
-            Ok(Json(TrialResult { mistakes, ..TrialResult::default() }))
-        }
-        Err(error) => Err(error.into()),
-    }
+    Ok(Json(app.rules.try_draft(&app.reader, &draft).await?.into()))
 }
 
 /// Apply the rules to all letters that are open or wait for a retry, as a job; what was set by hand stays

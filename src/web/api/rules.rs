@@ -55,6 +55,7 @@ pub struct RuleItem {
     position: usize,
     name: String,
     /// In CEL.
+    #[serde(rename = "when")]
     expression: String,
     /// `critical`, `high`, `normal` or `low`: of the letters that it takes
     #[schema(value_type = words::Importance)]
@@ -147,6 +148,7 @@ pub struct NewRule {
     #[schema(min_length = 1, max_length = 100, example = "payments first")]
     name: String,
     /// In CEL, over `letter` and `payload`.
+    #[serde(rename = "when")]
     #[schema(min_length = 1, max_length = 4000, example = "letter.queue.startsWith('payments.')")]
     expression: String,
     #[schema(value_type = words::Importance)]

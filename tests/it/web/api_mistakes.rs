@@ -165,7 +165,7 @@ type Case<'a> = (&'a str, Value, &'static [(&'static str, &'static str)]);
 async fn what_does_not_go_together_is_told_with_all_the_rest() {
     let (desk, id) = a_desk().await;
     let id = id.to_string();
-    let rule = json!({"name": "a", "expression": "true", "importance": "low"});
+    let rule = json!({"name": "a", "when": "true", "importance": "low"});
     let rule = desk.post("/api/v1/rules", &rule).await.expect(201).json()["id"].as_str().unwrap().to_owned();
     let (retry, patch, actions) = (format!("POST letters/{id}/retry"), format!("PATCH letters/{id}"), "POST actions");
     let cases: Vec<Case<'_>> = vec![
@@ -180,6 +180,13 @@ async fn what_does_not_go_together_is_told_with_all_the_rest() {
                 ("/assignee", "excluded"),
             ],
         ),
+        (
+            "POST groups/actions",
+            json!({"action": "snooze", "ids": [id], "until": "soon", "more": 1}),
+            &[("/until", "format"), ("/until", "excluded")],
+        ),
+        ("POST groups/actions", json!({"action": "snooze", "ids": [id], "until": "0s"}), &[("/until", "range")]),
+        ("POST groups/actions", json!({"action": "assign", "ids": [id]}), &[("/assignee", "required")]),
         (
             actions,
             json!({"action": "discard", "ids": [], "delay": "soon", "queue": "a", "importance": null, "rate": 0, "until": "1h"}),
@@ -275,11 +282,16 @@ async fn what_does_not_go_together_is_told_with_all_the_rest() {
             json!({"queue": "a", "exchange": "b", "message_type": "1.2", "broker": 7}),
             &[("/exchange", "excluded"), ("/message_type", "format"), ("/broker", "type")],
         ),
+        (
+            "POST mappings",
+            json!({"queue": " ", "message_type": " ", "broker": "none"}),
+            &[("/queue", "format"), ("/message_type", "format"), ("/broker", "choice")],
+        ),
         ("POST mappings", json!({"message_type": ""}), &[("/queue", "required"), ("/message_type", "length")]),
         (
             "POST rules",
-            json!({"name": "a\nb", "expression": "letter.quue == 'a' && payload.b ==", "importance": "huge", "position": 0}),
-            &[("/name", "invalid"), ("/expression", "invalid"), ("/importance", "choice"), ("/position", "range")],
+            json!({"name": "a\nb", "when": "letter.quue == 'a' && payload.b ==", "importance": "huge", "position": 0}),
+            &[("/name", "invalid"), ("/when", "invalid"), ("/importance", "choice"), ("/position", "range")],
         ),
         (
             "PUT rules/order",
@@ -289,7 +301,12 @@ async fn what_does_not_go_together_is_told_with_all_the_rest() {
         (
             "POST rules/test",
             json!({"importance": "huge", "position": 0}),
-            &[("/expression", "required"), ("/importance", "choice"), ("/position", "range")],
+            &[("/when", "required"), ("/importance", "choice"), ("/position", "range")],
+        ),
+        (
+            "POST rules/test",
+            json!({"name": "a\nb", "when": "letter.quue == 'a'", "position": 0}),
+            &[("/name", "invalid"), ("/when", "invalid"), ("/position", "range")],
         ),
         ("POST digests/preview", json!({"name": "none", "x": 1}), &[("/name", "choice"), ("/x", "unknown")]),
         (

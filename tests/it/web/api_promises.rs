@@ -110,7 +110,7 @@ async fn what_is_made_is_found_changed_and_removed() {
     let made = [
         ("policies", json!({"queues": "orders", "delays": ["1s"]})),
         ("mappings", json!({"queue": "orders", "message_type": "acme.Order"})),
-        ("rules", json!({"name": "a", "expression": "true", "importance": "low"})),
+        ("rules", json!({"name": "a", "when": "true", "importance": "low"})),
     ];
     for (kind, mut body) in made {
         let made = desk.post(&format!("/api/v1/{kind}"), &body).await.expect(201);

@@ -119,6 +119,10 @@ async fn many_are_done_by_one_call_and_undone() {
     assert_eq!(act(&desk, path, undo.clone()).await.expect(200).json()["done"], json!(expected));
     assert_eq!(desk.get(&format!("/api/v1/groups/{}", ids[1])).await.json()["state"], "open");
     assert_eq!(act(&desk, path, undo).await.expect(200).json()["done"], json!([]), "only once");
+    for nobody in [json!(null), json!("")] {
+        let done = act(&desk, path, json!({"action": "assign", "ids": [ids[1]], "assignee": nobody})).await.expect(200);
+        assert_eq!(done.json()["done"], json!([ids[1]]));
+    }
     let total =
         async |query: &str| desk.get(&format!("/api/v1/groups?{query}")).await.expect(200).json()["total"].clone();
     assert_eq!((total("state=resolved").await, total("state=open").await), (json!(1), json!(2)));

@@ -62,7 +62,7 @@ async fn a_call_is_done_once_and_answered_again(desk: &Desk) {
     assert_ne!(moved["retry_at"], first.json()["retry_at"], "another key is another call");
     assert_eq!(desk.letter(id).await["history"].as_array().unwrap().len(), 3);
 
-    let rule = json!({"name": "a", "expression": "true", "importance": "low"});
+    let rule = json!({"name": "a", "when": "true", "importance": "low"});
     let made = desk.send(keyed("/api/v1/rules", "c", &rule)).await.expect(201);
     let again = desk.send(keyed("/api/v1/rules", "c", &rule)).await.expect(201);
     assert_eq!((again.header("location"), again.json()), (made.header("location"), made.json()));

@@ -304,7 +304,7 @@ async fn a_rule_that_is_tried_does_not_tell_what_is_hidden() {
             let mut told = Vec::new();
             for text in ["payload.ssn", "letter.error_message", "letter.headers['x-exception-message']"] {
                 let expression = format!("{text}.contains('{guess}')");
-                let answer = desk.post("/api/v1/rules/test", &json!({"expression": expression})).await;
+                let answer = desk.post("/api/v1/rules/test", &json!({"when": expression})).await;
                 told.push((answer.status, answer.json().to_string().replace(guess, "")));
             }
             told

@@ -49,7 +49,7 @@ fn told(page: &Html) -> String {
 }
 
 async fn a_rule_in_the_form(desk: &Desk) {
-    let new = json!({"name": "a", "expression": "true", "importance": "low"});
+    let new = json!({"name": "a", "when": "true", "importance": "low"});
     let id = desk.post("/api/v1/rules", &new).await.expect(201).json()["id"].as_str().unwrap().to_owned();
     let path = format!("/rules?edit={id}");
     let (first, second) = (desk.page(&path).await, desk.page(&path).await);
@@ -67,7 +67,7 @@ async fn a_rule_in_the_form(desk: &Desk) {
 }
 
 async fn a_rule_that_was_removed_meanwhile(desk: &Desk) {
-    let new = json!({"name": "a", "expression": "true", "importance": "low"});
+    let new = json!({"name": "a", "when": "true", "importance": "low"});
     let id = desk.post("/api/v1/rules", &new).await.expect(201).json()["id"].as_str().unwrap().to_owned();
     let form = Form::of(&desk.page(&format!("/rules?edit={id}")).await, "Save");
     desk.call(Method::DELETE, &format!("/api/v1/rules/{id}"), &json!({})).await.expect(204);
@@ -84,7 +84,7 @@ fn rules_in_order(desk: &Desk) -> Vec<String> {
 
 async fn three_rules(desk: &Desk) {
     for name in ["a", "b", "c"] {
-        let new = json!({"name": name, "expression": "true", "importance": "low"});
+        let new = json!({"name": name, "when": "true", "importance": "low"});
         desk.post("/api/v1/rules", &new).await.expect(201);
     }
 }
@@ -130,10 +130,10 @@ async fn the_order_of_rules_by_the_api(desk: &Desk) {
 }
 
 async fn a_rule_that_is_to_be_removed(desk: &Desk) {
-    let new = json!({"name": "a", "expression": "true", "importance": "low"});
+    let new = json!({"name": "a", "when": "true", "importance": "low"});
     let id = desk.post("/api/v1/rules", &new).await.expect(201).json()["id"].as_str().unwrap().to_owned();
     let question = desk.page(&format!("/rules?remove={id}")).await;
-    let changed = json!({"name": "a", "expression": "false", "importance": "low"});
+    let changed = json!({"name": "a", "when": "false", "importance": "low"});
     desk.call(Method::PUT, &format!("/api/v1/rules/{id}"), &changed).await.expect(200);
     let again = Form::of(&question, "Remove it").send(desk).await.expect(409).page();
     assert!(told(&again).contains("When: false"), "{}", told(&again));
@@ -230,7 +230,7 @@ async fn a_note_in_the_form(desk: &Desk) {
 }
 
 async fn a_rule_by_the_api(desk: &Desk) {
-    let rule = |expression: &str| json!({"name": "a", "expression": expression, "importance": "low"});
+    let rule = |expression: &str| json!({"name": "a", "when": expression, "importance": "low"});
     let made = desk.post("/api/v1/rules", &rule("true")).await.expect(201);
     let path = format!("/api/v1/rules/{}", made.json()["id"].as_str().unwrap());
     let seen = desk.get(&path).await.expect(200);

@@ -125,7 +125,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/rules",
         "/rules?expression=letter.quue&name=a",
     ];
-    let rule = json!({"name": long[..100], "expression": format!("letter.queue == \"{long}\""), "importance": "low"});
+    let rule = json!({"name": long[..100], "when": format!("letter.queue == \"{long}\""), "importance": "low"});
     desk.post("/api/v1/rules", &rule).await.expect(201);
     bring_lab(desk).await;
     looks(desk, lost_for(22)).await;

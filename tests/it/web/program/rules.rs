@@ -44,9 +44,8 @@ async fn a_file_that_breaks_later_leaves_the_rules_as_they_are() {
     fs::write(server.file("rules.toml"), "[[rule]").unwrap();
     has("The file has an error.").await;
     assert!(page().await.contains("texts"));
-    let refused = server
-        .post("/api/v1/rules", &serde_json::json!({"name": "a", "expression": "true", "importance": "low"}))
-        .await;
+    let refused =
+        server.post("/api/v1/rules", &serde_json::json!({"name": "a", "when": "true", "importance": "low"})).await;
     assert_eq!(refused.status(), 409);
     fs::write(server.file("rules.toml"), RIGHT.replace("\"texts\"\n", "\"words\"\n")).unwrap();
     has("words").await;

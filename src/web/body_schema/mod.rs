@@ -1,6 +1,8 @@
 //! Bodies against their own description: everything that is wrong with one is found at once, and what the API describes is
 //! what it takes.
 
+mod repeated;
+
 use std::{
     any::TypeId,
     collections::HashMap,
