@@ -8,12 +8,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::words;
+use super::{policies::PolicyItem, words};
 use crate::{
     domain::{
         access::Right,
         group::{Group, GroupId, Hour, Outcome},
         group_state::{GroupState, Regressed, Until},
+        policy::PolicyBook,
         version::{Version, Versioned},
     },
     web::{AppState, error::WebError, path_id::missing, precondition::ETag, security::Visitor, view::time::timestamp},
@@ -49,6 +50,8 @@ pub struct GroupItem {
     #[schema(value_type = Option<words::Importance>)]
     importance: Option<&'static str>,
     outcome: OutcomeItem,
+    /// The policy in force for this reason in this queue; null where nothing is retried by itself.
+    policy: Option<PolicyItem>,
     #[schema(format = DateTime)]
     last_retried_at: Option<String>,
     note: Option<String>,
@@ -79,8 +82,10 @@ impl From<Outcome> for OutcomeItem {
     }
 }
 
-impl From<Group> for GroupItem {
-    fn from(group: Group) -> Self {
+impl GroupItem {
+    pub fn new(group: Group, policies: &PolicyBook) -> Self {
+        let queue = group.key.queue.as_deref();
+        let policy = queue.and_then(|queue| policies.find(queue, group.key.reason)).map(|active| (&**active).into());
         let version = group.version().to_string();
         let (count, open, importance) = (group.n_letters(), group.n_open(), group.importance());
         let (note_by, note_at) = group.note.as_ref().map(|note| (note.by.to_string(), timestamp(note.at))).unzip();
@@ -100,6 +105,7 @@ impl From<Group> for GroupItem {
             last_seen: timestamp(group.last_seen),
             importance: importance.map(|importance| importance.as_str()),
             outcome: group.outcome.into(),
+            policy,
             last_retried_at: group.last_sent_at.map(timestamp),
             version,
             state: StateItem::from(&group.state),
@@ -239,7 +245,7 @@ pub(super) async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<Full
     let group = group.ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
-    Ok((ETag(group.version()), Json(FullGroup { item: group.into(), hours })))
+    Ok((ETag(group.version()), Json(FullGroup { item: GroupItem::new(group, &app.policies.book()), hours })))
 }
 
 pub(super) fn pending_since(app: &AppState) -> Timestamp {

@@ -52,10 +52,10 @@ pub async fn groups(
     State(app): State<Arc<AppState>>,
     Query(query): Query<GroupQuery>,
 ) -> Result<Json<Groups>, WebError> {
-    let (filter, limit) = (query.filter(true), query.limit());
+    let (filter, limit, policies) = (query.filter(true), query.limit(), app.policies.book());
     let page = app.store().groups(&filter, query.sort, query.place()?, limit, pending_since(&app)).await?;
     Ok(Json(Groups {
-        items: page.items.into_iter().map(GroupItem::from).collect(),
+        items: page.items.into_iter().map(|group| GroupItem::new(group, &policies)).collect(),
         next_cursor: query.next_cursor(page.next),
         total: page.total,
     }))

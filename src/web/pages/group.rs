@@ -40,7 +40,7 @@ use crate::{
         view::{
             chart::Chart,
             conflict::ConflictView,
-            group::{GroupView, href},
+            group::{GroupView, Title, href},
             group_chart::{chart, window},
             number,
             preflight::PreflightView,
@@ -218,7 +218,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
         all_letters: all_letters(id).href(),
         in_common: format!("{}/in-common", href(id)),
         queues: queues_to_name(&group, &facets),
-        group: GroupView::new(&group, now),
+        group: GroupView::new(&group, &app.policies.book(), now),
         importances: Importance::ALL,
         succeeded_after: number::span(app.settings.succeeded_after),
         shell,
@@ -236,7 +236,7 @@ async fn confirmation(
     let whole = BulkTarget {
         status,
         count: group.of_status(status),
-        of: GroupView::new(group, now).title.in_words(),
+        of: Title::new(&group.key).in_words(),
         needs_queue: group.key.queue.is_none(),
         post: format!("{}/all", href(group.id)),
         fields: Vec::new(),

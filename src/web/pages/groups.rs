@@ -160,13 +160,13 @@ async fn load_rows(
     filter: &GroupFilter,
     seen: Option<Timestamp>,
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
-    let now = app.clock.now();
+    let (now, policies) = (app.clock.now(), app.policies.book());
     let pending_since = now.minus(app.settings.succeeded_after);
     let page = app.store().groups(filter, query.sort, query.place()?, query.limit(), pending_since).await?;
     let ids: Vec<_> = page.items.iter().map(|group| group.id).collect();
     let hours: HashMap<_, Vec<Hour>> = app.store().group_hours(&ids, Spark::since(now)).await?;
     let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
-    let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), seen, now)).collect();
+    let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), &policies, (seen, now))).collect();
     Ok((page, rows))
 }
 

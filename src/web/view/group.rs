@@ -3,12 +3,14 @@
 use amqp_message::{death::Reason, time::Timestamp};
 
 use super::{
-    group_state::GroupStateView, number, outcome::OutcomeView, row::last_part, spark::Spark, text, time::Moment,
+    group_state::GroupStateView, number, outcome::OutcomeView, queue::PolicyLine, row::last_part, spark::Spark, text,
+    time::Moment,
 };
 use crate::{
     domain::{
         group::{Group, GroupId, GroupKey, Hour},
         letter::Status,
+        policy::PolicyBook,
     },
     web::query::{LetterQuery, Listed},
 };
@@ -33,6 +35,8 @@ pub struct GroupRow {
     pub open: String,
     pub last_seen: Moment,
     pub outcome: OutcomeView,
+    /// What is retried by itself there for this reason; `None` where the queue is unknown.
+    pub policy: Option<PolicyLine>,
     pub state: GroupStateView,
     /// It began after who looks was here last.
     pub is_new: bool,
@@ -42,7 +46,12 @@ pub struct GroupRow {
 
 impl GroupRow {
     /// `hours` are those of the last day; `seen` is when who looks was here last.
-    pub fn new(group: &Group, hours: &[Hour], seen: Option<Timestamp>, now: Timestamp) -> Self {
+    pub fn new(
+        group: &Group,
+        hours: &[Hour],
+        policies: &PolicyBook,
+        (seen, now): (Option<Timestamp>, Timestamp),
+    ) -> Self {
         let note = group.note.as_ref().map(|note| text::one_line(&note.text)).unwrap_or_default();
         let title = Title::new(&group.key);
         Self {
@@ -58,6 +67,7 @@ impl GroupRow {
             open: number::thousands(group.n_open()),
             last_seen: Moment::new(group.last_seen, now),
             outcome: OutcomeView::new(&group.outcome),
+            policy: policy(&group.key, policies),
             state: GroupStateView::new(group, now),
             is_new: seen.is_some_and(|seen| group.first_seen > seen),
             is_picked: true,
@@ -112,6 +122,8 @@ pub struct GroupView {
     pub first_seen: Moment,
     pub last_seen: Moment,
     pub outcome: OutcomeView,
+    /// What is retried by itself there for this reason; `None` where the queue is unknown.
+    pub policy: Option<PolicyLine>,
     pub last_sent: Option<Moment>,
     pub note: Option<NoteView>,
     pub state: GroupStateView,
@@ -133,7 +145,7 @@ pub struct NoteView {
 }
 
 impl GroupView {
-    pub fn new(group: &Group, now: Timestamp) -> Self {
+    pub fn new(group: &Group, policies: &PolicyBook, now: Timestamp) -> Self {
         let moment = |at| Moment::new(at, now);
         Self {
             id: group.id.to_string(),
@@ -148,6 +160,7 @@ impl GroupView {
             first_seen: moment(group.first_seen),
             last_seen: moment(group.last_seen),
             outcome: OutcomeView::new(&group.outcome),
+            policy: policy(&group.key, policies),
             last_sent: group.last_sent_at.map(moment),
             state: GroupStateView::new(group, now),
             note: group.note.as_ref().map(|note| NoteView {
@@ -171,6 +184,10 @@ impl StatusCount {
 
 pub fn href(id: GroupId) -> String {
     format!("/groups/{id}")
+}
+
+fn policy(key: &GroupKey, policies: &PolicyBook) -> Option<PolicyLine> {
+    key.queue.as_deref().map(|queue| PolicyLine::of(queue, key.reason, policies))
 }
 
 fn importance(group: &Group) -> &'static str {

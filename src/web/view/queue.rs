@@ -118,7 +118,7 @@ impl PolicyLine {
     fn all(queue: &str, book: &PolicyBook) -> Vec<Self> {
         let mut lines: Vec<(Vec<Reason>, Self)> = Vec::new();
         for &reason in Reason::ALL {
-            let line = Self::new(queue, book.find(queue, reason).map(|active| &active.policy));
+            let line = Self::of(queue, reason, book);
             match lines.iter_mut().find(|(_, other)| (&other.full, &other.from) == (&line.full, &line.from)) {
                 Some((reasons, _)) => reasons.push(reason),
                 None => lines.push((vec![reason], line)),
@@ -132,7 +132,9 @@ impl PolicyLine {
         lines.into_iter().map(|(reasons, line)| Self { reasons: words(&reasons), ..line }).collect()
     }
 
-    fn new(queue: &str, policy: Option<&Policy>) -> Self {
+    /// The policy for what was dead-lettered there for this reason.
+    pub fn of(queue: &str, reason: Reason, book: &PolicyBook) -> Self {
+        let policy = book.find(queue, reason).map(|active| &active.policy);
         let says = |say: fn(&Policy) -> String| policy.map_or_else(|| "no automatic retry".to_owned(), say);
         let from = policy.filter(|policy| policy.queues != queue).map(|policy| text::one_line(&policy.queues));
         Self {

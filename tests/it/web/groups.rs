@@ -134,6 +134,33 @@ async fn every_chip_counts_the_groups_it_leads_to() {
     }
 }
 
+/// That of its queue is not always the one that holds for its reason.
+#[tokio::test]
+async fn a_group_says_the_policy_for_its_reason() {
+    let desk = Desk::open().await;
+    let rejected = desk.receive(dead_in("orders")).await;
+    let too_many = desk.receive(dead_in("orders").because(Reason::MaxLen)).await;
+    let nowhere = desk.receive(dead_somewhere()).await;
+    sort(&desk).await;
+    for policy in [
+        json!({"queues": "orders", "delays": ["5s", "20s"], "jitter": 0}),
+        json!({"queues": "orders", "reason": "maxlen", "delays": []}),
+    ] {
+        desk.call(Method::POST, "/api/v1/policies", &policy).await.expect(201);
+    }
+    for (letter, meaning) in [
+        (rejected, Some("after 5 s, 20 s; then needs attention")),
+        (too_many, Some("no automatic retry")),
+        (nowhere, None),
+    ] {
+        let path = group_of(&desk, letter).await;
+        let page = desk.page(&path).await;
+        let shown = page.all(".facts-list a[href^='/policies']").first().map(|link| words(*link));
+        assert_eq!(shown.as_deref(), meaning);
+        assert_eq!(desk.get(&format!("/api/v1{path}")).await.json()["policy"]["meaning"].as_str(), meaning);
+    }
+}
+
 #[tokio::test]
 async fn the_filter_finds_what_groups_have_in_common() {
     let desk = Desk::with_brokers(&[MAIN, "other"]).await;
