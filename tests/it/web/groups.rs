@@ -435,7 +435,7 @@ async fn a_note_is_written_changed_and_removed() {
     assert_eq!(page.words(".note-text"), "second\u{2066}‹U+202E›\u{2069} thoughts");
     let page = Form::of(&page, "Remove the note").press(&desk).await;
     assert_eq!((page.words(".toast-box p"), page.count(".note-text")), ("Note removed.".to_owned(), 0));
-    let longest = page.one("textarea[name=note]").attr("maxlength").unwrap().parse().unwrap();
+    let longest = page.one("textarea[name=note]").attr("maxlength").unwrap().parse::<usize>().unwrap();
     // A browser counts a line break once, and sends it as two characters.
     let long = "x".repeat(longest - 2);
     write(&format!("x\r\n{long}")).await;
