@@ -10,6 +10,9 @@ use super::{
     number::exact,
 };
 
+/// Characters of a note, of a letter or of a group.
+pub const LONGEST_NOTE: usize = 8_000;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Send it back after `delay`, to `queue` or, where that is `None`, to where its retry goes that waits already; and

@@ -88,4 +88,18 @@ mod tests {
             assert!(whole.contains(&*text_of(&file)), "{name} is not imported");
         }
     }
+
+    /// A brace too many ends the file's layer, and what comes next is dropped.
+    #[test]
+    fn every_brace_has_its_other() {
+        for name in Files::iter().filter(|name| name.ends_with(".css")) {
+            let depth =
+                text_of(&Files::get(&name).expect("a file of the list")).chars().try_fold(0_u32, |depth, c| match c {
+                    '{' => Some(depth + 1),
+                    '}' => depth.checked_sub(1),
+                    _ => Some(depth),
+                });
+            assert_eq!(depth, Some(0), "{name}");
+        }
+    }
 }

@@ -11,7 +11,11 @@ use super::{
     error::{Gathered, WebError},
     query::Pairs,
 };
-use crate::domain::{command::Command, letter::Importance, retry_limits::Targets};
+use crate::domain::{
+    command::{Command, LONGEST_NOTE},
+    letter::Importance,
+    retry_limits::Targets,
+};
 
 word_enum! {
     /// What can be done with letters.
@@ -146,16 +150,13 @@ pub fn read_set_importance(word: Option<&str>) -> Result<Command, WebError> {
     word.map_or(Ok(Command::ReleaseImportance), |word| read_importance(word).map(Command::SetImportance))
 }
 
-/// Characters of a note.
-pub const LONGEST_NOTE: usize = 8_000;
-
-/// A note as it is kept.
+/// A note as it is kept. Forms send a line break as two characters, and count it as one.
 pub fn read_note(text: &str) -> Result<String, WebError> {
-    let text = text.trim();
+    let text = text.trim().replace("\r\n", "\n");
     if text.chars().count() > LONGEST_NOTE {
         return Err(WebError::field("note", FaultCode::Length, format!("it takes {LONGEST_NOTE} characters at most")));
     }
-    Ok(text.to_owned())
+    Ok(text)
 }
 
 /// The full name of a message type; empty to take it back.

@@ -2,6 +2,7 @@
 import { all, on, one } from "./dom.js";
 
 let place = 0; // the row one was at, kept while the list is replaced
+let heirs = []; // that row, those behind it, and those before it: the first that is still there has its place
 let byKeys = false; // whether one walks by keys, and so wants the focus back after that
 let lastBox = null; // where a range begins that is selected with Shift
 
@@ -16,20 +17,34 @@ const here = () => {
   return index >= 0 ? index : links().findIndex((link) => link.ariaCurrent);
 };
 
+const names = () => links().map((link) => one("input", rowOf(link))?.value ?? link.href);
+
+const remember = (index) => {
+  place = Math.max(0, index);
+  heirs = [...names().slice(place), ...names().slice(0, place).reverse()];
+};
+
+// Where one was, in the list as it is now.
+const again = () => {
+  const now = names();
+  const heir = heirs.find((name) => now.includes(name));
+  return heir ? now.indexOf(heir) : Math.min(place, now.length - 1);
+};
+
 export const walk = (step) => {
   const rows = links();
   const from = here();
-  place = Math.max(0, Math.min(rows.length - 1, from < 0 ? place : from + step));
+  const to = Math.max(0, Math.min(rows.length - 1, from < 0 ? again() : from + step));
   byKeys = true;
-  rows[place]?.focus();
-  rows[place]?.scrollIntoView({ block: "nearest" });
+  rows[to]?.focus();
+  rows[to]?.scrollIntoView({ block: "nearest" });
 };
 
 export const open = () => links()[here()]?.click();
 
 // Gives the focus back to a row, if one was walking by keys.
 export const focusAgain = () => {
-  if (byKeys) links()[Math.min(place, links().length - 1)]?.focus();
+  if (byKeys) links()[again()]?.focus();
   return byKeys;
 };
 
@@ -49,7 +64,7 @@ export const act = (key) => {
   }
   const row = rowOf(document.activeElement);
   byKeys = byKeys || Boolean(row);
-  place = Math.max(0, here());
+  remember(here());
   if (!one(".list-row > :checked") && (!row || one("a", row).ariaCurrent)) {
     one(`.letter-view [data-key="${key}"]`)?.click();
     return;
@@ -70,6 +85,8 @@ export const countSelected = () => {
   every.checked = selected > 0 && selected === boxes().length;
   every.indeterminate = selected > 0 && !every.checked;
 };
+
+on("focusin", ".list-row", () => remember(here()));
 
 on("click", ".list-row > input", (box, event) => {
   if (event.shiftKey && lastBox?.isConnected) {

@@ -1,6 +1,7 @@
 //! A group in the hands of a person, with a real RabbitMQ behind dlo.
 
 use dead_letter_office::domain::letter::Status;
+use serde_json::Value;
 
 use super::{
     super::{
@@ -95,4 +96,50 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.click(".confirm-box .btn-primary").await;
     scene.reads(".toast-box", "Reopened 1 dead letter.").await;
     assert_eq!(desk.status(ids[0]).await, Status::Open);
+}
+
+/// Types both at one stroke, so that the second comes before the answer to the first.
+const TYPED_AT_ONCE: &str = "[...'zj'].forEach((key) => {
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+})";
+
+#[tokio::test]
+async fn no_row_is_passed_over_when_one_leaves_the_list() {
+    let desk = Desk::open().await;
+    for queue in ["a", "b", "c", "d", "e", "f"] {
+        alike(&desk, queue, "x", 1).await;
+    }
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open("/groups").await;
+    scene.counts(".list-row", 6).await;
+    let at = async |expected: &Value| {
+        scene.sees(&format!("document.activeElement.href === {expected}")).await;
+        scene.check_focus().await;
+    };
+    let hrefs = scene.ask("[...document.querySelectorAll('.list-row > a')].map(({ href }) => href)").await;
+    // One that leaves the list gives its place to the next.
+    scene.press("jj").await;
+    at(&hrefs[1]).await;
+    scene.press("z").await;
+    scene.counts(".list-row", 5).await;
+    at(&hrefs[2]).await;
+    // Whoever has gone on meanwhile stays there.
+    scene.ask(TYPED_AT_ONCE).await;
+    scene.counts(".list-row", 4).await;
+    at(&hrefs[3]).await;
+    scene.press("j").await;
+    at(&hrefs[4]).await;
+    // One that stays in the list keeps the focus, wherever it stands then.
+    scene.press("m").await;
+    scene.reads(".toast-box", "Assigned 1 group to local user.").await;
+    at(&hrefs[4]).await;
+    scene.press("j").await;
+    at(&hrefs[5]).await;
+    // The last gives it to the one before.
+    scene.press("s").await;
+    scene.counts(".list-row", 3).await;
+    at(&hrefs[4]).await;
+    scene.press("k").await;
+    at(&hrefs[3]).await;
+    scene.check_quiet().await;
 }

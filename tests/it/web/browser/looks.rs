@@ -160,7 +160,15 @@ pub async fn fits(scene: &Scene, path: &str, width: u32) {
     assert_eq!(scene.ask("innerWidth").await, width);
     let wide = scene.ask("document.scrollingElement.scrollWidth").await.as_u64().unwrap();
     assert!(wide <= u64::from(width), "{path} is {wide} wide at {width}");
+    assert_eq!(scene.ask(OVERPRINTED).await, json!([]), "{path} at {width}");
 }
+
+/// The labels of charts that reach over the next one.
+const OVERPRINTED: &str = "[...document.querySelectorAll('.chart-axis')].flatMap((axis) => {
+    const box = (label) => label.getBoundingClientRect();
+    const labels = [...axis.children].filter((label) => box(label).width).sort((a, b) => box(a).left - box(b).left);
+    return labels.filter((label, n) => n + 1 < labels.length && box(label).right > box(labels[n + 1]).left);
+}).map((label) => label.textContent)";
 
 /// Text has the contrast of WCAG 2.2 AA against what lies behind it.
 pub async fn is_readable(scene: &Scene, path: &str, theme: &str) {
