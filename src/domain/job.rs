@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     actor::Actor,
-    command::{Command, CommandReport},
+    command::{Command, CommandReport, Refusal},
     filter::LetterFilter,
     letter::Status,
     pacing::{Pacing, Stage},
@@ -42,6 +42,8 @@ pub struct Job {
     pub total: u64,
     pub done: u64,
     pub failed: u64,
+    /// Letters that were no longer what was meant when it came to them: somebody else had dealt with them.
+    pub skipped: u64,
     /// Why letters were refused, one sentence each.
     pub errors: Vec<String>,
 }
@@ -64,6 +66,8 @@ pub struct JobProgress {
     pub stage: Option<Stage>,
     /// When it is looked at next.
     pub next_at: Option<Timestamp>,
+    /// The claim of the server that works at it ends then.
+    pub claimed_until: Option<Timestamp>,
     /// So many of its letters were sent, and so many of these failed again.
     pub sent: u64,
     pub failed_again: u64,
@@ -87,18 +91,20 @@ pub struct JobOutcome {
     pub pending: u64,
     pub succeeded: u64,
     pub failed_again: u64,
-    /// Neither sent nor to be sent: refused, taken out by somebody, or their queue did not take them.
+    /// Neither sent nor to be sent: skipped, refused, taken out by somebody, or their queue did not take them.
     pub not_sent: u64,
 }
 
 /// What is known of the letters of a job that is neither counted nor over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobLetters {
-    /// Released and not sent yet; the oldest was due then.
+    /// Released and not sent yet; the oldest that no server sends was due then.
     pub waiting: u64,
     pub waiting_since: Option<Timestamp>,
     /// Sent lately, and not seen since.
     pub pending: u64,
+    /// Some of those that wait are being sent: the first claim of a server on them ends then.
+    pub claimed_until: Option<Timestamp>,
 }
 
 impl JobRecord {
@@ -109,7 +115,7 @@ impl JobRecord {
     /// The outcomes of its retries.
     pub fn outcome(&self, letters: &JobLetters) -> JobOutcome {
         let JobProgress { sent, failed_again, .. } = self.progress;
-        let unreleased = self.job.total.saturating_sub(self.job.done).saturating_sub(self.job.failed);
+        let unreleased = self.job.total.saturating_sub(self.job.over());
         let to_send = letters.waiting + if self.job.goes_on() { unreleased } else { 0 };
         let pending = letters.pending.min(sent.saturating_sub(failed_again));
         JobOutcome {
@@ -141,18 +147,34 @@ impl Job {
             total: 0,
             done: 0,
             failed: 0,
+            skipped: 0,
             errors: Vec::new(),
         }
     }
 
     /// Counts a part of it that was carried out.
     pub fn add(&mut self, report: &CommandReport) {
+        self.count(report, |_| false);
+    }
+
+    /// The same of a job on letters of a filter.
+    pub fn add_of(&mut self, bulk: &Bulk, report: &CommandReport) {
+        self.count(report, |refusal| bulk.is_overtaken(refusal));
+    }
+
+    fn count(&mut self, report: &CommandReport, is_overtaken: impl Fn(&Refusal) -> bool) {
+        let (skipped, failed): (Vec<_>, Vec<_>) = report.refused.iter().partition(|(_, refusal)| is_overtaken(refusal));
         self.done += report.done.len() as u64;
-        self.failed += report.refused.len() as u64;
-        self.total = self.total.max(self.done + self.failed);
+        self.failed += failed.len() as u64;
+        self.skipped += skipped.len() as u64;
+        self.total = self.total.max(self.over());
         let room = Self::ERRORS.saturating_sub(self.errors.len());
-        let errors = report.refused.iter().take(room).map(|(letter, refusal)| format!("{letter}: {refusal}"));
-        self.errors.extend(errors);
+        self.errors.extend(failed.iter().take(room).map(|(letter, refusal)| format!("{letter}: {refusal}")));
+    }
+
+    /// Letters that it has come to.
+    pub const fn over(&self) -> u64 {
+        self.done + self.failed + self.skipped
     }
 
     /// Refusals that it does not list.
@@ -219,6 +241,21 @@ impl fmt::Display for NoUndo {
 }
 
 impl Bulk {
+    /// Whether letters of that status are none that are meant.
+    pub fn leaves_out(&self, status: Status) -> bool {
+        !self.filter.statuses.is_empty() && !self.filter.statuses.contains(&status)
+    }
+
+    /// Whether a letter was refused because it is no longer what was meant: somebody else has dealt with it meanwhile.
+    fn is_overtaken(&self, refusal: &Refusal) -> bool {
+        match refusal {
+            Refusal::NotFound => true,
+            Refusal::WrongStatus { status, .. } => self.leaves_out(*status),
+            Refusal::InFlight => matches!(self.command, Command::Retry { .. }) || self.leaves_out(Status::Scheduled),
+            _ => false,
+        }
+    }
+
     pub fn can_be_undone(&self) -> bool {
         self.undone(Timestamp::default(), &self.by).is_some()
     }

@@ -12,7 +12,7 @@ use crate::{
         access::Right,
         activity::{Area, AuditEntry, Concerns},
         actor::Actor,
-        letter::LetterId,
+        command::CommandReport,
     },
     store::{BulkAudit, HeldBack, Order, StoreError},
 };
@@ -22,12 +22,12 @@ impl AuditedStore {
     pub(crate) async fn release(
         &self,
         order: &Order<'_>,
-        gone: &[LetterId],
+        left_out: &CommandReport,
         held: &HeldBack,
         audit: BulkAudit,
         next_at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let report = self.store.release(order, gone, held, audit, next_at).await?;
+        let report = self.store.release(order, left_out, held, audit, next_at).await?;
         if let Some(report) = &report {
             log_letters(order.command, order.by, report.done.len() as u64, report.refused.len() as u64);
             self.announce(order.command, report);

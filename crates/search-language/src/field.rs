@@ -60,6 +60,10 @@ impl Language {
 }
 
 impl Field {
+    pub(crate) fn no_list(&self) -> String {
+        format!("{} takes one value and no list", self.name)
+    }
+
     fn shown(&self) -> String {
         if self.is_path { format!("{}.…", self.name) } else { self.name.to_owned() }
     }

@@ -218,7 +218,8 @@ impl Parser<'_> {
         };
         let span = start..self.scanner.at;
         if is_quoted && self.scanner.peek().is_some_and(|c| !(ends_word(c) || is_list && c == ',')) {
-            self.wrong(span, "a space is missing behind this quote");
+            let list_of = field.filter(|_| self.scanner.peek() == Some(','));
+            self.wrong(span, list_of.map_or("a space is missing behind this quote".to_owned(), Field::no_list));
             self.scanner.until(ends_word);
             return None;
         }
@@ -255,7 +256,17 @@ fn check(field: Option<&Field>, is_of_field: bool, value: &Value) -> Result<(), 
     if value.comparison != Comparison::Is && !field.is_ordered {
         return Err(format!("{} cannot be compared by {}", field.name, value.comparison.as_str()));
     }
-    (field.check)(&value.text).map_err(|why| format!("{:?} is not possible: {why}", value.text))
+    (field.check)(&value.text).map_err(|why| match value.text.split_once(',') {
+        Some((first, _)) if !field.is_list && !value.is_quoted => {
+            let compared = if field.is_ordered {
+                format!(", or is compared as in {}:>{first}", field.name)
+            } else {
+                String::new()
+            };
+            format!("{}: {why}{compared}", field.no_list())
+        }
+        _ => format!("{:?} is not possible: {why}", value.text),
+    })
 }
 
 /// The one there is, or all of them.

@@ -3,12 +3,7 @@
 use amqp_message::time::Timestamp;
 use search_language::{Comparison, Kind, Node, Term, Value};
 
-use super::{
-    Area, Condition, Lexeme, Words,
-    fields::has_words,
-    lexemes,
-    words::{SHORTEST_BEGUN, words},
-};
+use super::{Area, Condition, Lexeme, Words, fields::has_words, lexemes, words::words_sought};
 use crate::domain::{filter::names::Names, letter::Importance, when::When};
 
 /// A value that is not possible, and why.
@@ -52,9 +47,8 @@ fn of_term(term: &Term, now: Timestamp) -> Result<Condition, Wrong> {
 
 fn words_of(area: Option<Area>, value: &Value) -> Result<Condition, Wrong> {
     has_words(&value.text)?;
-    let words: Vec<String> = words(&value.text).collect();
-    let is_long = words.last().is_some_and(|word| word.chars().count() >= SHORTEST_BEGUN);
-    Ok(Condition::Words(Words { area, words, is_begun: is_long && !value.is_quoted }))
+    let (words, is_begun) = words_sought(&value.text, value.is_quoted);
+    Ok(Condition::Words(Words { area, words, is_begun }))
 }
 
 fn value_of(path: &str, values: &[Value]) -> Result<Condition, Wrong> {

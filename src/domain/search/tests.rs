@@ -75,6 +75,10 @@ fn mistakes_of_meaning_have_their_place() {
     check("importance:huge", 12, "critical, high, normal, low");
     check("group:7", 7, "the id of an error group");
     check("since:yesterday", 7, "24h");
+    check("size:1,2", 6, "size takes one value and no list: it takes a whole number, or is compared as in size:>1");
+    check("attempts:>1,<5", 10, "attempts takes one value and no list");
+    check("since:2h,3h", 7, "since takes one value and no list: it takes 2026-");
+    check("until:2h,3h", 7, "until takes one value and no list");
     let withheld = Parsed::read("a -(payload.b:1 OR header.c:2)").unwrap().mistakes_without_payloads();
     assert_eq!(withheld.iter().map(|mistake| mistake.column).collect::<Vec<_>>(), [5]);
 }

@@ -25,6 +25,8 @@ use crate::{
     rabbitmq::{ConnectionWatch, Lane, PublishOutcome, PublishingSession, SessionError, outgoing, reconnect::Backoff},
 };
 
+/// How often claims are renewed: who has not done that for longer may have died, which is then said of its jobs.
+const RENEW: std::time::Duration = std::time::Duration::from_secs(5);
 /// How often a connection is looked at.
 const WATCH: std::time::Duration = std::time::Duration::from_millis(250);
 
@@ -234,7 +236,7 @@ async fn attend(scheduler: &Scheduler, connection: &ConnectionWatch, ids: &[Lett
         }
         // That it is lost, the work itself finds out.
         _ = show_state(scheduler, connection);
-        if renewed.elapsed() < LEASE / 3 {
+        if renewed.elapsed() < RENEW {
             continue;
         }
         renewed = Instant::now();

@@ -31,7 +31,7 @@ use crate::{
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
 const PORTION: usize = 2_000;
 /// A process that says nothing of its job for so long is given up for dead.
-const LEASE: Duration = Duration::from_secs(30);
+pub const LEASE: Duration = Duration::from_secs(30);
 /// How often it is looked for jobs that were left behind.
 const EVERY: Duration = Duration::from_secs(5);
 
@@ -62,18 +62,18 @@ impl Triage {
         let is_retry = matches!(bulk.command, Command::Retry { .. });
         let mut entry = if is_retry { entry.of_job(job.id, None) } else { entry };
         let mut goes_on = true;
-        let (mut done, mut failed) = (0, 0);
+        let mut before = job.clone();
         while goes_on && !stop.is_cancelled() {
+            before.clone_from(&job);
             let ids = store.next_of(&mut sweep, PORTION).await?;
             if ids.is_empty() {
-                job.total = job.done + job.failed;
+                job.total = job.over();
                 job.end();
             } else {
                 // All of them have the same moment, by which they are found again when it is undone.
                 let order = self.order(&ids, &bulk.command, &bulk.by, begun);
                 let report = self.act_on_all(&ids, &order, &mut entry).await?;
-                (done, failed) = (report.done.len() as u64, report.refused.len() as u64);
-                job.add(&report);
+                job.add_of(&bulk, &report);
             }
             goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
         }
@@ -83,7 +83,7 @@ impl Triage {
             return Ok(job);
         }
         if job.state == JobState::Running {
-            self.store.interrupted(&mut job, done, failed, self.clock.now()).await?;
+            self.store.interrupted(&mut job, &before, self.clock.now()).await?;
         }
         AuditedStore::ended(&job, &bulk);
         Ok(job)

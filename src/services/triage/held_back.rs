@@ -15,8 +15,9 @@ use crate::{
     domain::{
         access::Grants,
         actor::Actor,
-        command::Command,
+        command::{Command, CommandReport, Refusal},
         job::{Job, JobState, Verdict},
+        letter::LetterId,
         pacing::{LOOK, Stage, Step},
     },
     services::worker::{Next, Worker},
@@ -157,8 +158,8 @@ impl Triage {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let ClaimedBulk { job, bulk, begun } = &held.claimed;
-        let found = self.store.frozen(job.id, bulk.until, most).await?;
-        let (ids, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, is_same)| *is_same);
+        let found = self.store.frozen(job.id, bulk, most).await?;
+        let (ids, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, is_meant)| *is_meant);
         let [ids, gone] = [ids, gone].map(|ids| ids.into_iter().map(|(id, _)| id).collect::<Vec<_>>());
         let Command::Retry { queue, .. } = &bulk.command else { return Ok(false) };
         // It has waited already.
@@ -169,13 +170,14 @@ impl Triage {
             // They are gone: nothing remains but what was released.
             return self.store.nothing_left(job.id).await.map(|()| false);
         }
-        match self.changes.release(&order, &gone, held, audit.clone(), next_at).await {
+        let left_out = refused(&gone, &Refusal::NotFound);
+        match self.changes.release(&order, &left_out, held, audit.clone(), next_at).await {
             Ok(released) => Ok(released && next_at <= now),
             // One that the database refuses must not hold up the others.
             Err(error) if error.is_refusal() && ids.len() > 1 => Box::pin(self.release(held, 1, next_at, now)).await,
             Err(error) if error.is_refusal() => {
-                let none = Order { ids: &[], ..order };
-                self.changes.release(&none, &ids, held, audit, next_at).await
+                let (none, unfit) = (Order { ids: &[], ..order }, refused(&ids, &Refusal::Unfit(error.to_string())));
+                self.changes.release(&none, &unfit, held, audit, next_at).await
             }
             Err(error) => Err(error),
         }
@@ -195,6 +197,11 @@ impl Triage {
         let waits = letters.iter().any(|(_, letters)| letters.waiting > 0);
         self.store.all_taken_back(job, waits.then(|| self.clock.now().plus(LOOK))).await
     }
+}
+
+fn refused(letters: &[LetterId], why: &Refusal) -> CommandReport {
+    let refused = letters.iter().map(|letter| (*letter, why.clone())).collect();
+    CommandReport { refused, ..CommandReport::default() }
 }
 
 /// How the first letters did.

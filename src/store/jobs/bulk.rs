@@ -101,7 +101,7 @@ impl Store {
     /// The same with the job itself.
     pub(super) async fn bulk_job(&self, job: Uuid) -> Result<Option<ClaimedBulk>, StoreError> {
         const SELECT: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk
+            "SELECT id, action, state, total, done, failed, skipped, errors, created_at, actor, via, address, within, bulk
             FROM jobs WHERE id = $1 AND bulk IS NOT NULL";
         let row: Option<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
@@ -114,13 +114,13 @@ impl Store {
             sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1)
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk",
+                RETURNING id, action, state, total, done, failed, skipped, errors, created_at, actor, via, address, within, bulk",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE jobs SET claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk",
+                RETURNING id, action, state, total, done, failed, skipped, errors, created_at, actor, via, address, within, bulk",
         };
         let claim = CLAIM.pick(self.db.writer());
         let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)

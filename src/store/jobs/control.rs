@@ -41,16 +41,17 @@ impl Store {
         self.control(RESUME, id, entry).await
     }
 
-    /// Somebody has stopped a job while it was worked at: adds what it has done since that was last written down.
-    pub async fn interrupted(&self, job: &mut Job, done: u64, failed: u64, now: Timestamp) -> Result<(), StoreError> {
-        const ADD: &str = "UPDATE jobs SET done = done + $1, failed = failed + $2,
+    /// Somebody has stopped a job while it was worked at: adds what it has done since it was as `before`.
+    pub async fn interrupted(&self, job: &mut Job, before: &Job, now: Timestamp) -> Result<(), StoreError> {
+        const ADD: &str = "UPDATE jobs SET done = done + $1, failed = failed + $2, skipped = skipped + $5,
             next_at = CASE WHEN action = 'retry' AND state IN ('paused', 'cancelled') THEN $3 ELSE next_at END
             WHERE id = $4 RETURNING state";
         let state: Option<String> = on!(self.db.writer(), |pool| sqlx::query_scalar(ADD)
-            .bind(bigint(done))
-            .bind(bigint(failed))
+            .bind(bigint(job.done - before.done))
+            .bind(bigint(job.failed - before.failed))
             .bind(now.as_micros())
             .bind(job.id)
+            .bind(bigint(job.skipped - before.skipped))
             .fetch_optional(pool)
             .await?);
         if let Some(state) = state {

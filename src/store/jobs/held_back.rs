@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::bulk::ClaimedBulk;
 use crate::{
     domain::{
-        job::{Job, JobLetters, JobProgress, JobState, Verdict},
-        letter::LetterId,
+        job::{Bulk, Job, JobLetters, JobProgress, JobState, Verdict},
+        letter::{LetterId, Status},
         pacing::{Progress, Stage},
     },
     store::{
@@ -41,7 +41,8 @@ pub struct HeldBack {
 impl HeldBack {
     /// What its next step depends on.
     pub fn progress(&self, stage: Stage, next_at: Timestamp) -> Progress {
-        let Job { total, done, failed, .. } = self.claimed.job;
+        let Job { total, done, failed, skipped, .. } = self.claimed.job;
+        let failed = failed + skipped;
         let JobProgress { sent, failed_again, last_sent_at, .. } = self.progress;
         let JobLetters { waiting, waiting_since, .. } = self.letters;
         Progress { stage, next_at, total, done, failed, sent, failed_again, waiting, waiting_since, last_sent_at }
@@ -52,6 +53,7 @@ impl HeldBack {
 pub(super) struct ProgressRow {
     stage: String,
     next_at: Option<i64>,
+    claimed_until: Option<i64>,
     sent: i64,
     failed_again: i64,
     last_sent_at: Option<i64>,
@@ -69,6 +71,7 @@ impl ProgressRow {
                 .map(|stage| parse("a stage", stage))
                 .transpose()?,
             next_at: self.next_at.map(Timestamp::from_micros),
+            claimed_until: self.claimed_until.map(Timestamp::from_micros),
             sent: self.sent.unsigned_abs(),
             failed_again: self.failed_again.unsigned_abs(),
             last_sent_at: self.last_sent_at.map(Timestamp::from_micros),
@@ -90,9 +93,13 @@ impl StoreReader {
         jobs: &[Uuid],
         pending_since: Timestamp,
     ) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
-        type Waiting = (Uuid, i64, Option<i64>);
+        type Waiting = (Uuid, i64, Option<i64>, Option<i64>);
         let (waiting, pending): (Vec<Waiting>, Vec<(Uuid, i64)>) = on!(self.db.reader(), |pool| {
-            let mut wait = QueryBuilder::new("SELECT job_id, COUNT(*), MIN(due_at) FROM retries WHERE job_id IN ");
+            // What a server has claimed does not wait for the broker, and may be that of one that has died.
+            let mut wait = QueryBuilder::new(
+                "SELECT job_id, COUNT(*), MIN(CASE WHEN claimed_until IS NULL THEN due_at END), MIN(claimed_until)
+                FROM retries WHERE job_id IN ",
+            );
             push_uuids(&mut wait, jobs.to_vec());
             let waiting = wait.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?;
             let mut sent = QueryBuilder::new("SELECT job_id, COUNT(*) FROM job_letters WHERE state = 'sent' AND at > ");
@@ -104,9 +111,10 @@ impl StoreReader {
             let wait = waiting.iter().find(|(id, ..)| id == job);
             let sent = pending.iter().find(|(id, _)| id == job);
             JobLetters {
-                waiting: wait.map_or(0, |(_, count, _)| count.unsigned_abs()),
-                waiting_since: wait.and_then(|(.., since)| *since).map(Timestamp::from_micros),
+                waiting: wait.map_or(0, |(_, count, ..)| count.unsigned_abs()),
+                waiting_since: wait.and_then(|(.., since, _)| *since).map(Timestamp::from_micros),
                 pending: sent.map_or(0, |(_, count)| count.unsigned_abs()),
+                claimed_until: wait.and_then(|(.., until)| *until).map(Timestamp::from_micros),
             }
         };
         Ok(jobs.iter().map(|job| (*job, of(job))).collect())
@@ -116,7 +124,8 @@ impl StoreReader {
 impl Store {
     /// A job with all that its next step depends on.
     pub async fn held_back(&self, job: Uuid) -> Result<Option<HeldBack>, StoreError> {
-        const SELECT: &str = "SELECT stage, next_at, sent, failed_again, last_sent_at, canary_sent, canary_failed,
+        const SELECT: &str =
+            "SELECT stage, next_at, claimed_until, sent, failed_again, last_sent_at, canary_sent, canary_failed,
             activity_seq FROM jobs WHERE id = $1";
         // First what waits: what is sent meanwhile is then counted twice, and not missed.
         let letters = self.job_letters(&[job], Timestamp::MAX).await?.pop().map(|(_, letters)| letters);
@@ -154,7 +163,8 @@ impl Store {
     /// All letters of a job are known: its first one is due then. The answer is how many there are.
     pub async fn frozen_all(&self, job: Uuid, stage: Stage, next_at: Timestamp) -> Result<u64, StoreError> {
         const COUNT: &str = "SELECT COUNT(*) FROM job_letters WHERE job_id = $1 AND state = 'frozen'";
-        const BEGIN: &str = "UPDATE jobs SET total = done + $1, failed = 0, errors = '[]', stage = $2, next_at = $3,
+        const BEGIN: &str =
+            "UPDATE jobs SET total = done + $1, failed = 0, skipped = 0, errors = '[]', stage = $2, next_at = $3,
             claimed_until = NULL WHERE id = $4 AND state = 'running' AND stage = 'freezing'";
         let mut tx = self.db.begin().await?;
         let letters: i64 = on!(&mut tx, |tx| sqlx::query_scalar(COUNT).bind(job).fetch_one(&mut **tx).await?);
@@ -171,22 +181,27 @@ impl Store {
     }
 
     /// The next letters of a job that it has not released, `limit` at most, each with whether it is still the one that was
-    /// meant: it has not come in again since.
-    pub async fn frozen(&self, job: Uuid, until: Timestamp, limit: u64) -> Result<Vec<(LetterId, bool)>, StoreError> {
+    /// meant: it has not come in again since, and nobody has dealt with it.
+    pub async fn frozen(&self, job: Uuid, bulk: &Bulk, limit: u64) -> Result<Vec<(LetterId, bool)>, StoreError> {
         // SQLite would rather walk along all letters of the job, more of which are behind it each time.
         const NEXT: Sql = Sql {
-            sqlite: "SELECT j.letter_id, l.received_at FROM job_letters j INDEXED BY job_letters_frozen
-                LEFT JOIN letters l ON l.id = j.letter_id
+            sqlite: "SELECT j.letter_id, l.received_at, f.status FROM job_letters j INDEXED BY job_letters_frozen
+                LEFT JOIN letters l ON l.id = j.letter_id LEFT JOIN facets f ON f.id = l.facet_id
                 WHERE j.job_id = $1 AND j.state = 'frozen' ORDER BY j.letter_id LIMIT $2",
-            postgres: "SELECT j.letter_id, l.received_at FROM job_letters j
-                LEFT JOIN letters l ON l.id = j.letter_id
+            postgres: "SELECT j.letter_id, l.received_at, f.status FROM job_letters j
+                LEFT JOIN letters l ON l.id = j.letter_id LEFT JOIN facets f ON f.id = l.facet_id
                 WHERE j.job_id = $1 AND j.state = 'frozen' ORDER BY j.letter_id LIMIT $2",
         };
         let next = NEXT.pick(self.db.reader());
-        let rows: Vec<(Uuid, Option<i64>)> =
+        let rows: Vec<(Uuid, Option<i64>, Option<String>)> =
             on!(self.db.reader(), |pool| sqlx::query_as(next).bind(job).bind(bigint(limit)).fetch_all(pool).await?);
-        let until = until.as_micros();
-        Ok(rows.into_iter().map(|(id, at)| (LetterId::from_uuid(id), at.is_none_or(|at| at <= until))).collect())
+        let frozen = rows.into_iter().map(|(id, at, status)| {
+            let status: Option<Status> = status.map(|status| parse("a status", &status)).transpose()?;
+            let is_same = at.is_some_and(|at| at <= bulk.until.as_micros());
+            let is_meant = is_same && status.is_some_and(|status| !bulk.leaves_out(status));
+            Ok((LetterId::from_uuid(id), is_meant))
+        });
+        frozen.collect()
     }
 
     /// Moves a job on, unless it is not as it was.
@@ -201,7 +216,7 @@ impl Store {
 
     /// No letter of a job is left that it has not released.
     pub async fn nothing_left(&self, job: Uuid) -> Result<(), StoreError> {
-        const NONE: &str = "UPDATE jobs SET total = done + failed WHERE id = $1";
+        const NONE: &str = "UPDATE jobs SET total = done + failed + skipped WHERE id = $1";
         on!(self.db.writer(), |pool| sqlx::query(NONE).bind(job).execute(pool).await.map(drop)?);
         Ok(())
     }
@@ -228,8 +243,8 @@ impl HeldBack {
 /// The row of the job comes last, as the counts do: others wait for it briefly. The answer is whether it was as read.
 pub(super) async fn advance(tx: &mut Tx, held: &HeldBack, job: &Job, to: Advance) -> Result<bool, StoreError> {
     const ADVANCE: &str = "UPDATE jobs SET state = $1, done = $2, failed = $3, errors = $4, stage = $5, next_at = $6,
-            canary_sent = $7, canary_failed = $8, activity_seq = $9
-        WHERE id = $10 AND state = $11 AND done = $12 AND failed = $13 AND next_at = $14";
+            canary_sent = $7, canary_failed = $8, activity_seq = $9, skipped = $15
+        WHERE id = $10 AND state = $11 AND done = $12 AND failed = $13 AND next_at = $14 AND skipped = $16";
     let was = &held.claimed.job;
     let rows = on!(tx, |tx| sqlx::query(ADVANCE)
         .bind(to.state.as_str())
@@ -246,6 +261,8 @@ pub(super) async fn advance(tx: &mut Tx, held: &HeldBack, job: &Job, to: Advance
         .bind(bigint(was.done))
         .bind(bigint(was.failed))
         .bind(held.progress.next_at.map(Timestamp::as_micros))
+        .bind(bigint(job.skipped))
+        .bind(bigint(was.skipped))
         .execute(&mut **tx)
         .await?
         .rows_affected());

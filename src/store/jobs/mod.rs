@@ -72,13 +72,13 @@ impl Store {
             sqlite: "UPDATE jobs SET state = 'running', claimed_until = $1 WHERE id IN (SELECT id FROM jobs
                     WHERE action = $2 AND state IN ('queued', 'running')
                     AND (claimed_until IS NULL OR claimed_until <= $3 OR claimed_until > $4) ORDER BY created_at LIMIT 1)
-                RETURNING id, action, state, total, done, failed, errors, position",
+                RETURNING id, action, state, total, done, failed, skipped, errors, position",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE jobs SET state = 'running', claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE action = $2 AND state IN ('queued', 'running')
                     AND (claimed_until IS NULL OR claimed_until <= $3 OR claimed_until > $4) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
-                RETURNING id, action, state, total, done, failed, errors, position",
+                RETURNING id, action, state, total, done, failed, skipped, errors, position",
         };
         let longest = longest_claim(now, lease);
         let is_there: bool = on!(self.db.reader(), |pool| sqlx::query_scalar(IS_THERE)
@@ -111,7 +111,7 @@ impl Store {
         until: Timestamp,
     ) -> Result<bool, StoreError> {
         const UPDATE: &str = "UPDATE jobs SET state = $1, total = $2, done = $3, failed = $4, errors = $5,
-            position = $6, claimed_until = $7 WHERE id = $8 AND state = 'running' AND stage = ''";
+            position = $6, claimed_until = $7, skipped = $8 WHERE id = $9 AND state = 'running' AND stage = ''";
         let rows = on!(self.db.writer(), |pool| sqlx::query(UPDATE)
             .bind(job.state.as_str())
             .bind(bigint(job.total))
@@ -120,6 +120,7 @@ impl Store {
             .bind(serde_json::Value::from(job.errors.as_slice()).to_string())
             .bind(position.map(LetterId::as_uuid))
             .bind(until.as_micros())
+            .bind(bigint(job.skipped))
             .bind(job.id)
             .execute(pool)
             .await?

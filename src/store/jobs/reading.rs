@@ -32,8 +32,8 @@ struct RecordRow {
 
 /// What a [`RecordRow`] is made of.
 const SELECT: &str =
-    "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within, bulk, stage,
-    next_at, sent, failed_again, last_sent_at, canary_sent, canary_failed, activity_seq FROM jobs";
+    "SELECT id, action, state, total, done, failed, skipped, errors, created_at, actor, seen_within, bulk,
+    stage, next_at, claimed_until, sent, failed_again, last_sent_at, canary_sent, canary_failed, activity_seq FROM jobs";
 
 impl RecordRow {
     fn is_seen(&self, scope: &QueueScope) -> Result<bool, StoreError> {
@@ -133,7 +133,8 @@ impl StoreReader {
 
     /// The job of this name that has not ended, or else began last: clocks jump.
     pub async fn latest_job(&self, action: &str) -> Result<Option<Job>, StoreError> {
-        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE action = $1
+        const SELECT: &str =
+            "SELECT id, action, state, total, done, failed, skipped, errors FROM jobs WHERE action = $1
             ORDER BY CASE WHEN state IN ('queued', 'running') THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1";
         // They are about all letters.
         if !self.scope.is_everything() {

@@ -18,12 +18,12 @@ use crate::{
 const CHUNK: usize = 1_000;
 
 impl Store {
-    /// Releases letters of a job: those of `order` are to be sent, `gone` are no matter of it any more. `None`: the job is
+    /// Releases letters of a job: those of `order` are to be sent, `left_out` are refused beforehand. `None`: the job is
     /// not as it was, and nothing is done.
     pub async fn release(
         &self,
         order: &Order<'_>,
-        gone: &[LetterId],
+        left_out: &CommandReport,
         held: &HeldBack,
         audit: BulkAudit,
         next_at: Timestamp,
@@ -35,7 +35,8 @@ impl Store {
         let carried = carry_out(&mut tx, &mut scope, order, Some(job.id)).await?;
         let audit = audit.of_job(job.id, held.seq);
         let seq = audit.append(&mut tx, carried.changed.len() as u64).await?;
-        for chunk in [order.ids, gone].concat().chunks(CHUNK) {
+        let ids: Vec<LetterId> = order.ids.iter().copied().chain(left_out.refused.iter().map(|(id, _)| *id)).collect();
+        for chunk in ids.chunks(CHUNK) {
             on!(&mut tx, |tx| {
                 let mut update = QueryBuilder::new(RELEASED);
                 update.push_bind(order.at.as_micros()).push(" WHERE state = 'frozen' AND job_id = ").push_bind(job.id);
@@ -43,8 +44,9 @@ impl Store {
                 update.build().execute(&mut **tx).await?;
             });
         }
-        job.add(&carried.report);
-        job.failed += gone.len() as u64;
+        for report in [&carried.report, left_out] {
+            job.add_of(&held.claimed.bulk, report);
+        }
         let is_as_it_was =
             advance(&mut tx, held, &job, Advance { next_at: Some(next_at), seq, ..held.stays() }).await?;
         if !is_as_it_was {

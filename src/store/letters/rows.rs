@@ -199,6 +199,7 @@ pub(crate) struct JobRow {
     total: i64,
     done: i64,
     failed: i64,
+    skipped: i64,
     errors: String,
 }
 
@@ -213,6 +214,7 @@ impl TryFrom<JobRow> for Job {
             total: row.total.unsigned_abs(),
             done: row.done.unsigned_abs(),
             failed: row.failed.unsigned_abs(),
+            skipped: row.skipped.unsigned_abs(),
             errors: serde_json::from_str(&row.errors).map_err(|error| unreadable("errors")(error.to_string()))?,
         })
     }

@@ -40,7 +40,7 @@ pub async fn report(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -
         letters: failure.letters,
     });
     let letters = app.job_letters(&[id]).await?;
-    let status = letters.first().map(|(_, letters)| JobStatus::new(record, letters));
+    let status = letters.first().map(|(_, letters)| JobStatus::new(record, letters, app.clock.now()));
     Ok(Json(JobReport { job: status.ok_or_else(missing::<Job>)?, failed_again: failures.collect() }))
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use axum::{
     Json,
     extract::State,
@@ -26,7 +27,7 @@ use crate::{
         problem::Problem,
         query::{JobQuery, Listed, listed_page},
         security::CurrentUser,
-        view::time::timestamp,
+        view::{job::Silence, time::timestamp},
     },
 };
 
@@ -53,10 +54,16 @@ pub struct JobStatus {
     done: u64,
     /// Letters it could not be done with.
     failed: u64,
+    /// Letters of its filter that it left alone: somebody else had dealt with them meanwhile, or they had come in again.
+    skipped: u64,
     /// Why letters were refused, one sentence each: the first hundred.
     errors: Vec<String>,
     /// How many more there are.
     errors_left_out: u64,
+    /// The server that carries it out, or sends some of its letters, has not been heard of for a while: another takes over
+    /// then. Null otherwise.
+    #[schema(format = DateTime)]
+    waits_until: Option<String>,
     #[schema(format = DateTime)]
     created_at: String,
     created_by: String,
@@ -74,7 +81,7 @@ pub struct Outcome {
     pending: u64,
     succeeded: u64,
     failed_again: u64,
-    /// Neither sent nor to be sent: refused, taken out by somebody, or their queue did not take them.
+    /// Neither sent nor to be sent: skipped, refused, taken out by somebody, or their queue did not take them.
     not_sent: u64,
 }
 
@@ -94,7 +101,8 @@ pub struct PacingStatus {
 }
 
 impl JobStatus {
-    pub(super) fn new(record: JobRecord, letters: &JobLetters) -> Self {
+    pub(super) fn new(record: JobRecord, letters: &JobLetters, now: Timestamp) -> Self {
+        let waits_until = Silence::of(&record, letters, now).map(|silence| timestamp(silence.until));
         let outcome = record.is_retry().then(|| {
             let JobOutcome { to_send, pending, succeeded, failed_again, not_sent } = record.outcome(letters);
             Outcome { to_send, pending, succeeded, failed_again, not_sent }
@@ -116,6 +124,8 @@ impl JobStatus {
             total: job.total,
             done: job.done,
             failed: job.failed,
+            skipped: job.skipped,
+            waits_until,
             errors: job.errors,
             created_at: timestamp(at),
             created_by: by.to_string(),
@@ -131,9 +141,14 @@ pub async fn jobs(State(app): State<Arc<AppState>>, Query(query): Query<JobQuery
     let found = app.store().jobs(&query.states, before, limit + 1).await?;
     let (found, last) = listed_page(found, limit);
     let letters = app.job_letters(&found.iter().map(|record| record.job.id).collect::<Vec<_>>()).await?;
+    let now = app.clock.now();
     let next_cursor = query.next_cursor(last.map(|last| JobPlace { at: last.at, id: last.job.id }));
     Ok(Json(JobList {
-        items: found.into_iter().zip(&letters).map(|(record, (_, letters))| JobStatus::new(record, letters)).collect(),
+        items: found
+            .into_iter()
+            .zip(&letters)
+            .map(|(record, (_, letters))| JobStatus::new(record, letters, now))
+            .collect(),
         next_cursor,
     }))
 }
@@ -239,7 +254,7 @@ async fn status(app: &AppState, id: Uuid) -> Result<Json<JobStatus>, WebError> {
     let record = find(app, id).await?;
     let letters = app.job_letters(&[id]).await?;
     let letters = letters.first().map(|(_, letters)| *letters).unwrap_or_default();
-    Ok(Json(JobStatus::new(record, &letters)))
+    Ok(Json(JobStatus::new(record, &letters, app.clock.now())))
 }
 
 pub(super) async fn find(app: &AppState, id: Uuid) -> Result<JobRecord, WebError> {

@@ -5,7 +5,10 @@ use std::time::Duration;
 use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
-use super::{group, number, text, time::Moment};
+use super::{
+    group, number, text,
+    time::{self, Moment},
+};
 use crate::{
     domain::{
         command::Command,
@@ -14,7 +17,10 @@ use crate::{
         number::exact,
         pacing::{Canary, Pace, Pacing, Stage},
     },
-    services::triage::scope,
+    services::{
+        scheduler,
+        triage::{bulk, scope},
+    },
 };
 
 /// The bar is a hundred wide.
@@ -63,6 +69,32 @@ pub struct Figure {
     pub width: u64,
 }
 
+/// A server that works at a job, or sends letters of it, says nothing: most likely it has died.
+pub struct Silence {
+    /// It is that which sends letters.
+    is_of_letters: bool,
+    since: Duration,
+    /// Another takes over then.
+    pub until: Timestamp,
+}
+
+impl Silence {
+    /// A server that lives is heard of more often.
+    const LEAST: Duration = Duration::from_secs(15);
+
+    pub fn of(record: &JobRecord, letters: &JobLetters, now: Timestamp) -> Option<Self> {
+        let JobRecord { job, bulk, progress, .. } = record;
+        let is_worked_at = bulk.is_some() && job.state == JobState::Running && progress.next_at.is_none();
+        let of = |is_of_letters, claimed_until: Option<Timestamp>, lease| {
+            let until = claimed_until.filter(|until| *until > now)?;
+            let since = Duration::from_secs(now.since(until.minus(lease)).as_secs());
+            (since >= Self::LEAST).then_some(Self { is_of_letters, since, until })
+        };
+        let of_letters = of(true, letters.claimed_until, scheduler::LEASE);
+        of_letters.or_else(|| of(false, progress.claimed_until.filter(|_| is_worked_at), bulk::LEASE))
+    }
+}
+
 pub fn href(job: Uuid) -> String {
     format!("/jobs/{job}")
 }
@@ -71,11 +103,11 @@ impl JobView {
     pub fn new(record: &JobRecord, letters: &JobLetters, group: Option<&Group>, now: Timestamp) -> Self {
         let (job, outcome) = (&record.job, record.outcome(letters));
         let is_retry = record.is_retry();
-        let counts = if is_retry { of_retry(&outcome) } else { of_others(record) };
+        let counts = if is_retry { of_retry(&outcome, job.skipped) } else { of_others(record) };
         let pacing = record.bulk.as_ref().map(|bulk| bulk.pacing).unwrap_or_default();
         let goes_on = job.goes_on();
         let is_bulk = record.bulk.is_some();
-        let handled = if is_retry { job.total.saturating_sub(outcome.to_send) } else { job.done + job.failed };
+        let handled = if is_retry { job.total.saturating_sub(outcome.to_send) } else { job.over() };
         Self {
             id: job.id,
             href: href(job.id),
@@ -91,7 +123,11 @@ impl JobView {
                 .collect::<Vec<_>>()
                 .join(", "),
             figures: figures(&counts, job.total),
-            sentence: sentence(record, &outcome, pacing),
+            sentence: [sentence(record, &outcome, pacing), skipped(job.skipped), silence(record, letters, now)]
+                .into_iter()
+                .filter(|sentence| !sentence.is_empty())
+                .collect::<Vec<_>>()
+                .join(" "),
             is_alarming: job.state == JobState::Stopped,
             changes: goes_on || outcome.pending > 0 || outcome.to_send > 0,
             can_pause: is_retry && is_bulk && (job.state == JobState::Running || is_unsent(job.state, &outcome)),
@@ -114,21 +150,23 @@ fn is_unsent(state: JobState, outcome: &JobOutcome) -> bool {
 
 type Count = (&'static str, &'static str, u64);
 
-fn of_retry(outcome: &JobOutcome) -> Vec<Count> {
+fn of_retry(outcome: &JobOutcome, skipped: u64) -> Vec<Count> {
     let all = [
         ("succeeded", "ok", outcome.succeeded),
         ("failed again", "warn", outcome.failed_again),
         ("pending", "pending", outcome.pending),
         ("to send", "open-end", outcome.to_send),
     ];
-    let not_sent = Some(("not sent", "open-end", outcome.not_sent)).filter(|(.., count)| *count > 0);
-    all.into_iter().chain(not_sent).collect()
+    let others = [("skipped", "open-end", skipped), ("not sent", "open-end", outcome.not_sent.saturating_sub(skipped))];
+    all.into_iter().chain(others.into_iter().filter(|(.., count)| *count > 0)).collect()
 }
 
 fn of_others(record: &JobRecord) -> Vec<Count> {
     let job = &record.job;
-    let left = job.total.saturating_sub(job.done).saturating_sub(job.failed);
-    vec![("done", "ok", job.done), ("refused", "warn", job.failed), ("to do", "open-end", left)]
+    let left = job.total.saturating_sub(job.over());
+    let skipped = Some(("skipped", "open-end", job.skipped)).filter(|(.., count)| *count > 0);
+    let all = [("done", "ok", job.done), ("refused", "warn", job.failed), ("to do", "open-end", left)];
+    all.into_iter().chain(skipped).collect()
 }
 
 fn figures(counts: &[Count], total: u64) -> Vec<Figure> {
@@ -201,6 +239,24 @@ fn sentence(record: &JobRecord, outcome: &JobOutcome, pacing: Pacing) -> String 
         }
         _ => String::new(),
     }
+}
+
+fn skipped(n: u64) -> String {
+    if n == 0 {
+        return String::new();
+    }
+    let n = number::thousands(n);
+    format!("{n} skipped: somebody else has dealt with them meanwhile, or they have come in again.")
+}
+
+fn silence(record: &JobRecord, letters: &JobLetters, now: Timestamp) -> String {
+    let Some(silence) = Silence::of(record, letters, now) else { return String::new() };
+    let (who, what) = match silence.is_of_letters {
+        true => ("that is sending some of them", "sends them"),
+        false => ("that carries it out", "goes on"),
+    };
+    let until = time::format(silence.until, "%H:%M:%S UTC");
+    format!("The server {who} has not been heard of for {}; another {what} after {until}.", exact(silence.since))
 }
 
 fn stopped(record: &JobRecord) -> String {

@@ -25,6 +25,7 @@ use super::{
     service::{Service, confirming_channel, publish_to},
 };
 use crate::support::{
+    delay_queues,
     process::wait_until,
     rabbit::{Rabbit, Vhost},
 };
@@ -32,6 +33,7 @@ use crate::support::{
 const BODY: &str = r#"{"order":1090,"total":12.5}"#;
 /// What the policy grants.
 pub(super) const RETRIES: usize = 2;
+const DELAY: Duration = Duration::from_millis(20);
 
 /// A service that hands its failures over by publishing a copy of the body, with a reason and nothing else.
 pub(super) struct Careless<'a> {
@@ -78,7 +80,7 @@ fn id_of(message: &BasicGetMessage) -> Option<String> {
 }
 
 pub(super) async fn server(database: &TestDatabase, vhost: &Vhost, via: Via) -> AppState {
-    server_with(database, vhost, via, Clock::system(), Duration::from_millis(20)).await
+    server_with(database, vhost, via, Clock::system(), DELAY).await
 }
 
 pub(super) async fn server_with(
@@ -142,6 +144,10 @@ async fn a_copy_without_headers_is_the_letter_it_was() {
 async fn a_late_copy_of_what_needs_attention_goes_back_no_more() {
     everywhere(async |vhost, database, via| {
         let (server, orders) = (server(&database, &vhost, via).await, Service::start(&vhost, "orders").await);
+        if via == Via::Broker {
+            // What is the first of a new delay waits in the database.
+            delay_queues::settle(vhost.amqp_url(), "orders", [DELAY], Clock::system().now()).await;
+        }
         orders.fail(BODY).await;
         let copy = orders.reject().await;
         orders.reject().await;

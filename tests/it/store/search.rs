@@ -167,6 +167,46 @@ async fn words_are_found_where_they_stand(database: &TestDatabase) {
     check("it's", &[]).await;
 }
 
+/// In scripts that put no spaces between words, and in Korean, whose words have endings, whatever stands there is found.
+async fn what_has_no_spaces_is_found_wherever_it_stands(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let japanese = letter(database, an_arrival(), text(Area::Error, "日本語の注文ID123が失敗しました。東京")).await;
+    let thai = letter(database, an_arrival().received(later(1)), text(Area::Payload, "ไม่พบน้ำดื่ม")).await;
+    let korean = letter(database, an_arrival().received(later(2)), text(Area::Payload, "주문을 찾을 수 없음")).await;
+    let repeated = letter(database, an_arrival().received(later(3)), text(Area::Stack, &"東西".repeat(700))).await;
+    let check = async |search: &str, expected: &[LetterId]| {
+        assert_eq!(found(database, search).await, expected, "{search}");
+    };
+    for found in [
+        "日本",
+        "日",
+        "語",
+        "本語の",
+        "京",
+        "注文",
+        "注文ID123",
+        "id12",
+        "失敗",
+        "\"日本語\"",
+        "error:失敗",
+        "失敗しました。東京",
+    ] {
+        check(found, &[japanese]).await;
+    }
+    for found in ["น้ำ", "ดื่ม", "พบน้ำ"] {
+        check(found, &[thai]).await;
+    }
+    for found in ["주문", "주문을", "찾"] {
+        check(found, &[korean]).await;
+    }
+    check("東西東", &[repeated]).await;
+    check("東", &[japanese, repeated]).await;
+    check("-東", &[thai, korean]).await;
+    for found in ["日語", "文注", "d123", "stack:日本", "東京失敗"] {
+        check(found, &[]).await;
+    }
+}
+
 async fn values_are_compared(database: &TestDatabase) {
     database.prepare_search(SETTINGS).await.unwrap();
     let cheap = letter(
@@ -339,6 +379,7 @@ async fn a_job_keeps_its_search(database: &TestDatabase) {
 on_both!(
     words_are_found_where_they_stand,
     a_word_that_stands_very_often_is_found_wherever_it_stands,
+    what_has_no_spaces_is_found_wherever_it_stands,
     values_are_compared,
     conditions_of_all_kinds_go_together,
     pages_of_a_search_follow_each_other,

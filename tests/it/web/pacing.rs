@@ -8,7 +8,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
         retry_limits::RetryLimits,
     },
-    services::{triage::Triage, worker::Next},
+    services::{scheduler::LEASE, triage::Triage, worker::Next},
     store::Store,
 };
 use serde_json::{Value, json};
@@ -48,6 +48,8 @@ on_both!(
     what_is_cancelled_is_open_again,
     what_fails_before_its_confirm_counts,
     two_servers_send_each_letter_once,
+    what_a_dead_server_has_claimed_holds_up_no_others,
+    of_two_equal_retries_each_letter_is_sent_by_one,
     a_letter_that_somebody_else_has_dealt_with_is_left_alone,
     what_can_be_known_beforehand_is_said,
 );
@@ -296,6 +298,49 @@ async fn two_servers_send_each_letter_once(office: &Office) {
     assert_eq!(office.outcome(&job).await, [0, 100, 0, 0, 0]);
 }
 
+/// It ends with these, a minute later at most, and says so.
+async fn what_a_dead_server_has_claimed_holds_up_no_others(office: &Office) {
+    office.receive(100).await;
+    let job = office.begin(json!({"rate": 10})).await;
+    let sent = office.go_on(SECOND).await;
+    office.desk.clock.advance(SECOND);
+    office.steps().await;
+    let died = office.desk.clock.now();
+    let claimed = office.desk.store.claim_due_retries(MAIN, died, LEASE, 100).await.unwrap().len();
+    assert!(claimed > 0);
+    assert_eq!(office.job(&job).await["waits_until"], Value::Null, "it may be sending them");
+    let rest = office.go_on(16 * SECOND).await;
+    assert_eq!(sent + claimed + rest, 100, "all others are sent at their rate");
+    let status = office.job(&job).await;
+    let until = "2026-11-21T12:01:02.000000Z";
+    assert_eq!((&status["state"], &status["waits_until"]), (&json!("running"), &json!(until)));
+    let page = office.desk.page(&job.replace("/api/v1", "")).await;
+    let words = page.words("#jobs");
+    assert!(words.contains("has not been heard of for 16 s; another sends them after 12:01:02 UTC."), "{words}");
+    assert_eq!(office.go_on(LEASE - 15 * SECOND).await, claimed);
+    let status = office.job(&job).await;
+    assert_eq!((&status["state"], &status["waits_until"]), (&json!("done"), &Value::Null));
+}
+
+/// Whichever takes a letter first sends it.
+async fn of_two_equal_retries_each_letter_is_sent_by_one(office: &Office) {
+    office.receive(20).await;
+    let jobs = [office.begin(json!({"rate": 10})).await, office.begin(json!({"rate": 10})).await];
+    assert_eq!(office.go_on(4 * SECOND).await, 20);
+    let mut sum = [0, 0];
+    for job in &jobs {
+        let status = office.job(job).await;
+        assert_eq!((&status["state"], &status["failed"], &status["errors"]), (&json!("done"), &json!(0), &json!([])));
+        let [done, skipped] = ["done", "skipped"].map(|name| status[name].as_u64().unwrap());
+        assert_eq!(done + skipped, 20);
+        assert_eq!(office.outcome(job).await, [0, done, 0, 0, skipped], "none is taken from another");
+        sum = [sum[0] + done, sum[1] + skipped];
+        let words = office.desk.page(&job.replace("/api/v1", "")).await.words("#jobs");
+        assert!(skipped == 0 || words.contains(&format!("{skipped} skipped: somebody else")), "{words}");
+    }
+    assert_eq!(sum, [20, 20]);
+}
+
 async fn a_letter_that_somebody_else_has_dealt_with_is_left_alone(office: &Office) {
     let ids = alike(&office.desk, "orders", "x", 4).await;
     let job = office.begin(json!({"rate": 1, "delay": "1m"})).await;
@@ -306,7 +351,8 @@ async fn a_letter_that_somebody_else_has_dealt_with_is_left_alone(office: &Offic
     office.fails_again(&[ids[2]]).await;
     assert_eq!(office.go_on(30 * SECOND).await, 2);
     let status = office.job(&job).await;
-    assert_eq!((&status["state"], &status["done"], &status["failed"]), (&json!("failed"), &json!(2), &json!(2)));
+    assert_eq!((&status["state"], &status["done"], &status["failed"]), (&json!("done"), &json!(2), &json!(0)));
+    assert_eq!(status["skipped"], 2);
     assert_eq!(office.outcome(&job).await, [0, 2, 0, 0, 2]);
     assert_eq!(office.desk.status(ids[2]).await, Status::Open);
 }

@@ -21,6 +21,12 @@ fn a_mistake_is_told_with_its_place() {
     check("status:opne", &[(8, 12, "\"opne\" is not possible: it takes open or retried")]);
     check("status:open,opne", &[(13, 17, "it takes open or retried")]);
     check("attempts:>x", &[(10, 12, "it takes a number")]);
+    check(
+        "attempts:1,2",
+        &[(10, 13, "attempts takes one value and no list: it takes a number, or is compared as in attempts:>1")],
+    );
+    check("attempts:\"1\",2", &[(10, 13, "attempts takes one value and no list")]);
+    check("error:\"a\",b", &[(7, 10, "error takes one value and no list")]);
     check("status:>open", &[(8, 13, "status cannot be compared by >")]);
     check("queue:", &[(7, 7, "a value is missing")]);
     check("queue: x", &[(7, 7, "a value is missing")]);

@@ -23,7 +23,7 @@ const fn field(name: &'static str, check: fn(&str) -> Result<(), String>) -> Fie
 const FIELDS: &[Field] = &[
     field("queue", |_| Ok(())),
     field("status", status),
-    Field { is_ordered: true, ..field("attempts", number) },
+    Field { is_ordered: true, is_list: false, ..field("attempts", number) },
     Field { is_list: false, ..field("error", |_| Ok(())) },
     Field { is_path: true, is_ordered: true, ..field("payload", |_| Ok(())) },
 ];
