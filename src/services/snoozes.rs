@@ -144,5 +144,7 @@ fn traits(letters: &[Letter]) -> BTreeMap<String, BTreeSet<String>> {
 /// `app-version`, `x-service-version`, but not the version of a protocol.
 fn says_version(header: &str) -> bool {
     let name = header.to_ascii_lowercase();
-    name.ends_with("version") && !name.contains("protocol") && !name.contains("schema") && name.len() <= 100
+    // It is named in the activity, which takes no NUL on Postgres.
+    let is_plain = !name.chars().any(char::is_control);
+    is_plain && name.ends_with("version") && !name.contains("protocol") && !name.contains("schema") && name.len() <= 100
 }

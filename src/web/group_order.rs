@@ -57,7 +57,8 @@ impl GroupOrderFields {
             until: (more.is_none() && !change).then_some(until),
             more,
             change,
-            assignee: pairs.take("assignee")?,
+            // Who is nobody has no name, and an empty field is not there.
+            assignee: Some(pairs.take("assignee")?.unwrap_or_default()),
             at: pairs.take_parsed("at")?,
         })
     }

@@ -26,7 +26,7 @@ impl<S: Sync> FromRequestParts<S> for QueryPairs {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
-        without_nul(Pairs::parse(query_of(parts))).map(Self)
+        without_nul(Pairs::parse(query_of(parts)).without_blanks()).map(Self)
     }
 }
 

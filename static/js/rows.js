@@ -69,8 +69,10 @@ export const act = (key) => {
     one(`.letter-view [data-key="${key}"]`)?.click();
     return;
   }
+  const button = one(`#bulk [data-key="${key}"]`);
+  if (!button) return;
   if (!one(".list-row > :checked")) one("input", row).checked = true;
-  one(`#bulk [data-key="${key}"]`)?.click();
+  button.click();
 };
 
 export const countSelected = () => {

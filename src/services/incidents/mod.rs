@@ -214,13 +214,14 @@ impl Incidents {
     ) -> Result<(), StoreError> {
         let incident = Incident { opened_at: was.incident.opened_at, ..incident.clone() };
         let taken_at = taken_at.filter(|at| *at >= incident.opened_at);
+        let is_more = incident.importance < was.incident.importance;
         let Some(told_at) = was.told_at else {
-            if self.is_quiet(incident.importance, now) || taken_at.is_some() {
+            if self.is_quiet(incident.importance, now) || (taken_at.is_some() && !is_more) {
                 return Ok(());
             }
             return self.tell(was, &incident, None, now).await;
         };
-        if incident.importance < was.incident.importance {
+        if is_more {
             return self.tell(was, &incident, None, now).await;
         }
         if taken_at.is_some() != was.acknowledged_at.is_some() {

@@ -41,7 +41,7 @@ impl Triage {
             let unknown = store.count(&of_no_queue(&whole)).await?;
             refused.push((Refusal::QueueUnknown.to_string(), unknown));
         }
-        refused.extend(self.dangerous(&store, &whole, until).await?);
+        refused.extend(self.dangerous(&store, &whole).await?);
         refused.retain(|(_, letters)| *letters > 0);
         let groups = groups(&store, &whole).await?;
         Ok(Preflight {
@@ -53,14 +53,9 @@ impl Triage {
         })
     }
 
-    async fn dangerous(
-        &self,
-        store: &StoreReader,
-        filter: &LetterFilter,
-        until: Timestamp,
-    ) -> Result<Vec<(String, u64)>, StoreError> {
+    async fn dangerous(&self, store: &StoreReader, filter: &LetterFilter) -> Result<Vec<(String, u64)>, StoreError> {
         let mut found: BTreeMap<&str, u64> = BTreeMap::new();
-        for (word, queue, letters) in store.dangerous(filter, until).await? {
+        for (word, queue, letters) in store.dangerous(filter).await? {
             let danger = self.limits.danger(word.parse::<Danger>().ok(), Some(&queue));
             if let Some(danger) = danger {
                 *found.entry(danger.clause()).or_default() += letters;

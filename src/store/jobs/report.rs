@@ -36,15 +36,12 @@ impl StoreReader {
         Ok(rows.into_iter().map(found).collect())
     }
 
-    /// How many of the letters that match, and were received until then, must not be retried: by why, and by queue.
-    pub async fn dangerous(
-        &self,
-        filter: &LetterFilter,
-        until: Timestamp,
-    ) -> Result<Vec<(String, String, u64)>, StoreError> {
+    /// How many of the letters that match must not be retried: by why, and by queue.
+    pub async fn dangerous(&self, filter: &LetterFilter) -> Result<Vec<(String, String, u64)>, StoreError> {
         let matching = self.matching(filter).await?;
         let (plan, ranges) = (self.plan(filter, &matching).await?, matching.ranges());
         let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
+        let until = filter.until.unwrap_or(Timestamp::MAX);
         let mut found = Vec::new();
         for range in ranges {
             let rows: Vec<(String, String, i64)> = on!(self.db.reader(), |pool| {
@@ -54,7 +51,7 @@ impl StoreReader {
                 );
                 range.push(&mut count);
                 count.push(" AND received_at >= ").push_bind(since.as_micros());
-                count.push(" AND received_at <= ").push_bind(until.as_micros());
+                count.push(" AND received_at < ").push_bind(until.as_micros());
                 if let Some(plan) = &plan {
                     plan.push_whole(&mut count);
                 }

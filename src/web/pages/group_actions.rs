@@ -3,6 +3,7 @@
 use super::{bulk_action::BulkAction, choices::Choice};
 use crate::{
     domain::{
+        access::Right,
         actor::Actor,
         group::{Group, GroupId},
         group_state::Assignee,
@@ -11,6 +12,7 @@ use crate::{
         AppState,
         error::WebError,
         group_order,
+        security::Visitor,
         view::{group::href, number, text},
     },
 };
@@ -24,9 +26,12 @@ pub struct AskButton {
     pub key: &'static str,
 }
 
-/// Nobody, and all who see it; whoever has it is chosen.
+/// Nobody, and all who see it; whoever has it is chosen. Who may not act reads no list of users.
 pub async fn assignees(app: &AppState, by: &Actor, group: &Group) -> Result<Vec<Choice>, WebError> {
-    let all = group_order::assignable(app, by, std::slice::from_ref(group)).await?;
+    let all = match Visitor::need(Right::Act) {
+        Ok(()) => group_order::assignable(app, by, std::slice::from_ref(group)).await?,
+        Err(_) => Vec::new(),
+    };
     // Who had it may be gone.
     let gone = group.state.assignee.iter().filter(|assignee| !all.contains(assignee));
     let choice = |assignee: &Assignee| Choice {

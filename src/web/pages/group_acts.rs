@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     domain::{
-        group::{Group, GroupId},
+        group::GroupId,
         group_state::{GroupCommand, GroupRefusal},
         letter::Status,
         version::Expected,
@@ -65,7 +65,7 @@ pub async fn act(
             let toast = tell(&command, &report, now);
             if command.can_be_undone() && !toast.is_failure() { toast.undone_for(report.done, at) } else { toast }
         }
-        Err(ChangeError::Changed(changed)) => overtaken(changed.0.as_deref()),
+        Err(ChangeError::Changed(_)) => overtaken(),
         Err(ChangeError::Store(error)) => return Err(error.into()),
     };
     Ok(redirect(&back, &toast, &headers))
@@ -102,8 +102,6 @@ fn tell(command: &GroupCommand, report: &GroupReport, at: amqp_message::time::Ti
 }
 
 /// Somebody has done something else with the group since its page was made.
-fn overtaken(there: Option<&Group>) -> Toast {
-    let by = there.and_then(|group| group.state.progress.set.as_ref()).map(|(by, _)| by.to_string());
-    let by = by.unwrap_or_else(|| "Somebody".to_owned());
-    Toast::failed(format!("Nothing was done: {by} has changed this group meanwhile. It is shown as it is now."))
+fn overtaken() -> Toast {
+    Toast::failed("Nothing was done: somebody has changed this group meanwhile. It is shown as it is now.")
 }

@@ -19,10 +19,16 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// What a page or a form sends, `application/x-www-form-urlencoded`. Empty and blank values count as left out: forms send them.
+    /// What a page or a form sends, `application/x-www-form-urlencoded`. Empty values count as left out: forms send them.
     pub fn parse(text: &[u8]) -> Self {
-        let left = decode(text).filter(|(_, value)| !value.trim().is_empty()).collect();
+        let left = decode(text).filter(|(_, value)| !value.is_empty()).collect();
         Self { left, faults: Vec::new() }
+    }
+
+    /// The same without blank values: of a filter they are what is left of a word that was taken out.
+    pub fn without_blanks(mut self) -> Self {
+        self.left.retain(|(_, value)| !value.trim().is_empty());
+        self
     }
 
     /// What a program sends in an address. See [`exact`](Self::exact).

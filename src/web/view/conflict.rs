@@ -86,8 +86,9 @@ impl Shared for Note {
 impl Shared for Group {
     const NAME: &'static str = "group";
 
+    /// Who set its state need not be who changed its assignee, ticket or note.
     fn set(&self) -> Option<(&Actor, Timestamp)> {
-        self.state.progress.set.as_ref().map(|(by, at)| (by, *at))
+        None
     }
 
     fn parts(&self) -> Vec<(&'static str, String)> {

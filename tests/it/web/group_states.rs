@@ -173,6 +173,9 @@ async fn a_group_is_given_to_who_sees_it() {
             assign(nobody, &id).await.expect(303);
             assert_eq!(assignee().await.unwrap().to_string(), "team:alpha", "{nobody}");
         }
+        assign("", &id).await.expect(303);
+        assert_eq!(assignee().await, None);
+        assign("team:alpha", &id).await.expect(303);
         // What is another team's is not there.
         ada.post(&desk, "/groups/actions", &[("id", &theirs), ("action", "resolve"), ("back", "/groups")])
             .await
