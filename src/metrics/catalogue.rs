@@ -80,7 +80,7 @@ impl Families {
         c.gauge("dlo_broker_connected", "1 while messages can be consumed and sent back", &self.connected);
         c.gauge("dlo_letters", "Letters in the database", &self.letters);
         c.gauge("dlo_oldest_open_seconds", "Age of the oldest open dead letter, 0 without one", &self.oldest_open);
-        c.gauge("dlo_groups_open", "Error groups with open dead letters", &self.groups_open);
+        c.gauge("dlo_groups_open", "Error groups that need attention", &self.groups_open);
         c.gauge("dlo_open_incidents", "Incidents that were notified and are not over", &self.open_incidents);
         c.gauge(
             "dlo_queue_without_consumers",

@@ -7,7 +7,7 @@ use super::state::{GroupState, Phase, Progress, Regressed, Until, Why};
 /// Letters of a group that was set aside, received since then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// How many more there are, whatever became of them. Those that retention has removed count as fewer.
+    /// How many more there are, whatever became of them.
     pub more: i64,
     /// When the first of them was received that needs attention.
     pub open_at: Option<Timestamp>,

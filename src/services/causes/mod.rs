@@ -57,8 +57,8 @@ impl Elsewhere {
 
 /// Statuses of letters that have not been sent back with success.
 const FAILED: [Status; 3] = [Status::Open, Status::Scheduled, Status::Discarded];
-/// With so many others of the same time nothing is compared with others: whatever counts up, or has an hour, differs between
-/// one time and another.
+/// With so many others of the same time those of another time are left out: whatever counts up, or has an hour, differs
+/// between one time and another.
 const ENOUGH: usize = 100;
 /// With fewer others nothing is compared.
 pub const FEWEST: usize = 10;

@@ -163,7 +163,7 @@ pub async fn retry(
     summary(&app, copy).await
 }
 
-/// Why it is set aside.
+/// Why it is discarded.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Discard {

@@ -157,7 +157,7 @@ pub struct StateItem {
     state_at: Option<String>,
     /// What ends its snooze; null where it is not snoozed.
     snoozed_until: Option<SnoozeItem>,
-    /// That it was set aside and came again by itself; null where it has not.
+    /// That it was snoozed or resolved and is open again by itself; null where it has not.
     regressed: Option<RegressedItem>,
     /// `user:NAME` or `team:NAME`.
     assignee: Option<String>,
@@ -177,7 +177,7 @@ struct SnoozeItem {
     change: bool,
 }
 
-/// Why a group that was set aside is open again.
+/// Why a group that was snoozed or resolved is open again.
 #[derive(Serialize, ToSchema)]
 struct RegressedItem {
     #[schema(format = DateTime)]

@@ -84,7 +84,7 @@ macro_rules! command {
 }
 
 command! {
-    /// Say that somebody is at it: nobody is reminded of it any more
+    /// Say that somebody is working on it: nobody is reminded of it any more
     acknowledge, "/groups/{id}/acknowledge", "acknowledge_group", GroupCommand::Acknowledge
 }
 command! {

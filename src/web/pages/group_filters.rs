@@ -68,7 +68,8 @@ pub fn count(total: u64, query: &GroupQuery, filter: &GroupFilter) -> String {
         format!("{} {}", number::thousands(total), states)
     };
     match (total, filter.only_open) {
-        (0, true) if states.is_empty() => "no group has open dead letters".to_owned(),
+        (0, true) if states.is_empty() => "no group needs attention".to_owned(),
+        (_, true) if states.is_empty() => format!("{groups} needing attention"),
         (_, true) => format!("{groups} with open dead letters"),
         (_, false) => groups,
     }
@@ -82,7 +83,7 @@ pub fn about(query: &GroupQuery) -> &'static str {
              come back by themselves when they wake or fail again."
         }
         ([Phase::Open], None | Some(false)) => "Nobody has taken these yet.",
-        ([Phase::Acknowledged], _) => "Somebody is at these. Nobody is reminded of them.",
+        ([Phase::Acknowledged], _) => "Somebody is working on these. Nobody is reminded of them.",
         ([Phase::Snoozed], _) => "Nobody is notified of these before they wake. Then they are open again and say why.",
         ([Phase::Resolved], _) => "One that fails again is open again, and says that it has regressed.",
         _ => "",

@@ -176,7 +176,7 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
     };
     vec![
         item(Page::Overview, "/", "Overview", "o"),
-        NavItem { count: groups, unit: "with open dead letters", ..item(Page::Groups, "/groups", "Error groups", "u") },
+        NavItem { count: groups, unit: "needing attention", ..item(Page::Groups, "/groups", "Error groups", "u") },
         NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Dead letters", "l") },
         NavItem { count: waiting, unit: "scheduled", ..item(Page::Scheduled, "/scheduled", "Scheduled retries", "b") },
         NavItem { count: jobs, unit: "under way", ..item(Page::Jobs, "/jobs", "Jobs", "j") },

@@ -16,7 +16,7 @@ parameters! {
         "status" all: Option<bool> as form::OpenOrAll,
         /// How far people are with them.
         "state" phases: Vec<Phase> as form::Repeated,
-        /// Given to one of these: `user:NAME` or `team:NAME`.
+        /// Assigned to one of these: `user:NAME` or `team:NAME`.
         "assignee" assignees: Vec<Assignee> as form::Repeated,
         /// With open letters of one of these.
         "importance" importances: Vec<Importance> as form::Repeated,
@@ -65,8 +65,8 @@ impl GroupQuery {
 }
 
 impl GroupQuery {
-    /// Which groups the page shows: without a word about it those that need attention, which nobody has set aside. What was
-    /// taken or set aside is shown whether letters of it are open or not.
+    /// Which groups the page shows: without a word about it those that need attention, which nobody has snoozed or resolved. What was
+    /// acknowledged, snoozed or resolved is shown whether letters of it are open or not.
     pub fn page_filter(&self) -> GroupFilter {
         let filter = self.filter(!matches!(&*self.phases, [] | [Phase::Open]));
         let is_default = self.phases.is_empty() && self.all != Some(true);

@@ -165,7 +165,7 @@ fn verb(action: &str, has_detail: bool) -> String {
         ("snooze", _) => "snoozed",
         ("resolve", _) => "resolved",
         ("assign", true) => "assigned",
-        ("assign", false) => "took the assignee from",
+        ("assign", false) => "unassigned",
         ("ticket", true) => "linked a ticket to",
         ("ticket", false) => "removed the ticket of",
         ("undo", _) => "undid the last change of",

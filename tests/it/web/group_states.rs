@@ -239,7 +239,7 @@ async fn the_list_shows_what_needs_attention_and_says_so() {
     let page = desk.page("/groups").await;
     assert!(page.words(".groups-about").contains("Snoozed and resolved groups are left out"));
     assert!(page.words("main").contains("acknowledged by local user"));
-    assert_eq!(page.words("#side a[href='/groups'] .text-count"), "2 with open dead letters");
+    assert_eq!(page.words("#side a[href='/groups'] .text-count"), "2 needing attention");
     again(&desk, "done", "x").await;
     let page = desk.page("/groups").await;
     assert!(page.words(".mark-regressed").contains("regressed after 1 min"), "{}", page.words("main"));

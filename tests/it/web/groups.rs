@@ -98,8 +98,8 @@ async fn groups_are_listed_with_the_most_important_first() {
     let growth = "3 received in 24 h, most of them from 11:00 on";
     assert_eq!(page.values(".group-spark", "aria-label")[1], growth);
     assert_eq!(page.values(".list-row > a", "href")[0], group_of(&desk, critical[0]).await);
-    assert_eq!(page.words("#count"), "2 groups with open dead letters");
-    assert_eq!(page.words("#side a[href='/groups'] .text-count"), "2 with open dead letters");
+    assert_eq!(page.words("#count"), "2 groups needing attention");
+    assert_eq!(page.words("#side a[href='/groups'] .text-count"), "2 needing attention");
     let everything = desk.page("/groups?status=all&sort=newest").await;
     assert_eq!(titles(&everything).len(), 3);
     assert_eq!(everything.words("#count"), "3 groups");
@@ -226,7 +226,7 @@ async fn an_empty_page_says_why() {
     assert_eq!(desk.page(narrowed.values(".empty-state a", "href").first().unwrap()).await.count(".list-row"), 1);
     desk.bring(ids[0], Status::Discarded).await;
     let done = desk.page("/groups").await;
-    assert!(done.words("main").contains("Nothing is open."), "{}", done.words("main"));
+    assert!(done.words("main").contains("Nothing needs attention."), "{}", done.words("main"));
     assert_eq!(desk.page(done.one(".empty-state a").attr("href").unwrap()).await.count(".list-row"), 1);
 }
 
@@ -572,7 +572,7 @@ async fn parts_are_what_the_whole_page_has_there() {
     alike(&desk, "orders", "y", 1).await;
     assert_eq!(
         ask_htmx(&desk, &format!("{count}&part=count")).await.page().words("#count"),
-        "2 groups with open dead letters"
+        "2 groups needing attention"
     );
     let path = format!("{}?all=retry", group_of(&desk, ids[0]).await);
     let main = ask_htmx(&desk, &format!("{path}&part=main")).await;

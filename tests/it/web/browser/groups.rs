@@ -53,7 +53,7 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     scene.reads(".outcome-box", "3 succeeded").await;
     scene.reads(".outcome-box", "0 failed again").await;
     scene.open("/groups").await;
-    scene.reads("main", "Nothing is open.").await;
+    scene.reads("main", "Nothing needs attention.").await;
     scene.check_quiet().await;
 }
 

@@ -116,7 +116,7 @@ async fn what_was_set_aside_comes_again_and_says_so() {
     scene.press("s").await;
     scene.reads(".state-said", "resolved by local user").await;
     scene.open("/groups").await;
-    scene.reads("main", "Nothing is open.").await;
+    scene.reads("main", "Nothing needs attention.").await;
     // They fail again; the pages that are open hear of it.
     let dead = |queue: &str| failed_with(fresh(queue, 0), "no disk");
     desk.receive_all(MAIN, vec![dead("q0"), dead("q1")]).await;
