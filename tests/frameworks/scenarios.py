@@ -230,7 +230,6 @@ def _is_quiet(run, letters):
 
 
 CAME_WITH = {
-    "message_id": "m-1",
     "correlation_id": "c-1",
     "type": "order.placed",
     "app_id": "shop",
@@ -245,7 +244,7 @@ CAME_WITH = {
 def handed(run):
     """Messages with all kinds of properties are handed over each time they fail, and nothing of them is lost."""
     for body in ("never", "heals"):
-        run.vhost.publish("", "orders", body, CAME_WITH)
+        run.vhost.publish("", "orders", body, _came_with(body))
 
     def done():
         ends = [letter["status"] for letter in run.dlo.letters("never")]
@@ -259,7 +258,7 @@ def handed(run):
         return seen
     letter = run.dlo.letter(letters[0]["id"])
     seen["read"] = _read(letter)
-    seen["lost"] = _lost(letter)
+    seen["lost"] = _lost(letter, _came_with("never"))
     before = run.calls("never")
     run.retry(letter["id"])
     _try("the retry", lambda: run.calls("never") > before)
@@ -269,11 +268,16 @@ def handed(run):
     return seen
 
 
-def _lost(letter):
+def _came_with(body):
+    """Two messages of one id would be copies of one, if the first is sent back before the second fails."""
+    return {**CAME_WITH, "message_id": f"m-{body}"}
+
+
+def _lost(letter, came_with):
     """The names of what it came with and no longer has; the expiration is to be gone."""
     headers, properties = letter["headers"], letter["properties"]
-    lost = [name for name, value in CAME_WITH["headers"].items() if _plain(headers.get(name)) != value]
-    kept = {name: value for name, value in CAME_WITH.items() if name not in ("headers", "expiration")}
+    lost = [name for name, value in came_with["headers"].items() if _plain(headers.get(name)) != value]
+    kept = {name: value for name, value in came_with.items() if name not in ("headers", "expiration")}
     lost += [name for name, value in kept.items() if properties.get(name) != value]
     return lost + [name for name in ("expiration",) if properties.get(name) is not None]
 

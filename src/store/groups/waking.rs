@@ -68,7 +68,7 @@ async fn aside(tx: &mut Tx, groups: impl Iterator<Item = &GroupId>) -> Result<Ve
 fn arrivals(since: Timestamp, steps: &[Step]) -> Arrivals {
     let new = || steps.iter().filter(|step| step.received_at > since);
     Arrivals {
-        more: new().map(|step| step.by).sum(),
+        more: new().map(|step| step.by).sum::<i64>().max(0),
         open_at: new().filter(|step| step.by > 0 && step.status == Status::Open).map(|step| step.received_at).min(),
         last_at: new().map(|step| step.received_at).max().unwrap_or(since),
     }

@@ -7,7 +7,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     actions::{lead_to, redirect, take_back},
     bulk_action::BulkAction,
-    letters_all,
+    letters_all::{self, AskedFrom},
     toast::Toast,
 };
 use crate::{
@@ -43,7 +43,7 @@ pub async fn act(
         return Ok(redirect(&back, &Toast::failed("No group is selected."), &headers));
     }
     if let Some(all) = of_letters(&fields.action) {
-        return Ok(lead_to(&about_letters(ids, all), &headers));
+        return Ok(lead_to(&about_letters(ids, all, back), &headers));
     }
     // Before a length of time is counted from: it is told as it was chosen.
     let now = app.clock.now();
@@ -84,9 +84,9 @@ fn of_letters(action: &str) -> Option<BulkAction> {
 }
 
 /// The page that asks once more.
-fn about_letters(groups: Vec<GroupId>, all: BulkAction) -> String {
+fn about_letters(groups: Vec<GroupId>, all: BulkAction, back: String) -> String {
     let query = LetterQuery { groups, statuses: Some(vec![Status::Open]), ..LetterQuery::default() };
-    letters_all::address(&query, Some(all))
+    letters_all::address(&query, &AskedFrom { all: Some(all), back: Some(back) })
 }
 
 fn tell(command: &GroupCommand, report: &GroupReport, at: amqp_message::time::Timestamp) -> Toast {

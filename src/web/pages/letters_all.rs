@@ -8,12 +8,13 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
+    bulk_action::{self, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::queue_names,
     fragment::answer,
     list::page_filter,
     part::MainPart,
     shell::{Page, Shell},
+    toast::leads_back,
     visit::Visit,
 };
 use crate::{
@@ -30,7 +31,7 @@ use crate::{
         error::WebError,
         input::{FormPairs, QueryPairs},
         order::Action,
-        query::{LetterQuery, Listed, Parameters},
+        query::{LetterQuery, Listed, Parameters, form, parameters},
         search,
         security::CurrentUser,
         view::{number, preflight::PreflightView, text},
@@ -40,11 +41,22 @@ use crate::{
 /// Characters of what is meant.
 const MEANT: usize = 200;
 
+parameters! {
+    /// What is about to be done with all of them, and where it was asked.
+    pub AskedFrom {
+        "all" all: Option<BulkAction> as form::One,
+        /// The list of letters, if that is not said.
+        "back" back: Option<String> as form::One,
+    }
+}
+
 #[derive(Template)]
 #[template(path = "letters/all.html", blocks = ["title", "main", "nav"])]
 struct AllPage {
     shell: Shell,
     list: String,
+    /// Where it was asked.
+    back: String,
     /// None where nothing there takes it.
     confirmation: Option<Confirmation>,
     queues: Vec<String>,
@@ -53,17 +65,20 @@ struct AllPage {
 pub async fn show(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    visit: Visit<(LetterQuery, Asked), MainPart>,
+    visit: Visit<(LetterQuery, AskedFrom), MainPart>,
 ) -> Result<Response, WebError> {
-    let (query, Asked { all }) = &visit.query;
+    let (query, asked) = &visit.query;
     search::check(&app, query)?;
-    let (now, all) = (app.clock.now(), all.unwrap_or(BulkAction::Retry));
+    let (now, all) = (app.clock.now(), asked.all.unwrap_or(BulkAction::Retry));
     let list = query.with(|_| ());
     let facets = app.store().counts_overall().await?;
-    let confirmation = confirmation(&app, all, &list, &user, now).await?;
+    let back = asked.way_back(&list)?;
+    let confirmation = confirmation(&app, all, (&list, asked), &user, now).await?;
+    let here = AskedFrom { all: Some(all), back: asked.back.clone() };
     let page = AllPage {
-        shell: visit.at(address(&list, Some(all)), Shell::new(&app, Page::Letters, &facets).await?),
+        shell: visit.at(address(&list, &here), Shell::new(&app, Page::Letters, &facets).await?),
         list: list.href(),
+        back,
         queues: queue_names(&facets),
         confirmation,
     };
@@ -78,20 +93,32 @@ pub async fn act(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let query = LetterQuery::take(&mut words)?;
+    let (query, asked) = <(LetterQuery, AskedFrom)>::take(&mut words)?;
     search::check(&app, &query)?;
     let Confirmed { command, until, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let filter = acted_on(&query, &command, until);
     search::refuse_blind(&filter, &user)?;
     let bulk = Bulk { filter, until, left: None, command, pacing, by: user.clone() };
-    let (to, toast) = bulk_action::carry_out_from(&app, bulk, &query.with(|_| ()).href()).await?;
+    let (to, toast) = bulk_action::carry_out_from(&app, bulk, &asked.way_back(&query.with(|_| ()))?).await?;
     Ok(redirect(&to, &toast, &headers))
 }
 
+impl AskedFrom {
+    /// Where one is again when it is done, or left.
+    fn way_back(&self, list: &LetterQuery) -> Result<String, WebError> {
+        match &self.back {
+            None => Ok(list.href()),
+            Some(back) if leads_back(back) => Ok(back.clone()),
+            Some(_) => Err(WebError::bad_request("back: it takes the address of a list")),
+        }
+    }
+}
+
 /// The page that asks, for a list.
-pub fn address(list: &LetterQuery, all: Option<BulkAction>) -> String {
-    let pair = all.map(BulkAction::as_pair);
-    let href = list.href_with(pair.as_slice());
+pub fn address(list: &LetterQuery, asked: &AskedFrom) -> String {
+    let all = asked.all.map(BulkAction::as_pair);
+    let back = asked.back.as_deref().map(|back| ("back", back));
+    let href = list.href_with(&all.into_iter().chain(back).collect::<Vec<_>>());
     href.replacen("/letters", "/letters/all", 1)
 }
 
@@ -122,7 +149,7 @@ fn meant(filter: &LetterFilter) -> String {
 async fn confirmation(
     app: &AppState,
     all: BulkAction,
-    list: &LetterQuery,
+    (list, asked): (&LetterQuery, &AskedFrom),
     by: &Actor,
     now: Timestamp,
 ) -> Result<Option<Confirmation>, WebError> {
@@ -143,10 +170,10 @@ async fn confirmation(
         count,
         of: text::shortened(&text::one_line(&meant(&filter)), MEANT),
         needs_queue: !preflight.queues.iter().any(|queue| queue.letters > 0),
-        post: address(list, None),
+        post: address(list, &AskedFrom { all: None, back: asked.back.clone() }),
         fields: Vec::new(),
         until: now.as_micros(),
-        cancel: list.href(),
+        cancel: asked.way_back(list)?,
         importances: Importance::ALL,
     };
     let verb = match all {

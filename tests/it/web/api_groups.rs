@@ -19,7 +19,7 @@ use super::{
 use crate::support::process::wait_until;
 
 const FIELDS: &str = "id broker queue message_type reason error count open scheduled retried discarded first_seen last_seen \
-    importance outcome last_retried_at note note_by note_at note_version version state state_by state_at snoozed_until regressed \
+    importance outcome policy last_retried_at note note_by note_at note_version version state state_by state_at snoozed_until regressed \
     assignee ticket";
 
 async fn api_path(desk: &Desk, letter: LetterId) -> String {
@@ -48,11 +48,12 @@ async fn a_group_has_the_fields_of_the_contract() {
         "error": "out of stock", "count": 3, "open": 1, "scheduled": 0, "retried": 1, "discarded": 1,
         "first_seen": "2026-11-21T11:59:00.000000Z", "last_seen": "2026-11-21T11:59:02.000000Z", "importance": "normal",
         "outcome": {"sent": 1, "failed_again": 0, "pending": 1, "succeeded": 0},
-        "last_retried_at": "2026-11-21T12:00:00.000000Z", "note": null, "note_by": null, "note_at": null,
+        "policy": item["policy"], "last_retried_at": "2026-11-21T12:00:00.000000Z", "note": null, "note_by": null, "note_at": null,
         "note_version": "none", "version": item["version"], "state": "open", "state_by": null, "state_at": null,
         "snoozed_until": null, "regressed": null, "assignee": null, "ticket": null,
     });
     assert_eq!(*item, expected);
+    assert_eq!(item["policy"]["meaning"], "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention");
     assert_eq!((&list["total"], &list["next_cursor"]), (&json!(1), &Value::Null));
     let one = desk.get(&api_path(&desk, ids[0]).await).await.expect(200).json();
     let hours = json!([

@@ -86,14 +86,14 @@ async fn who_knows_an_older_version_is_told_what_is_there() {
     };
     act(&desk, &format!("{path}/acknowledge"), json!({})).await.expect(200);
     let detail = resolve(&tag).await.problem(412);
-    assert!(detail.contains("local user has set this group meanwhile. It says now: state: acknowledged"), "{detail}");
+    assert!(detail.contains("Somebody has changed this group meanwhile. It says now: state: acknowledged"), "{detail}");
     let tag = desk.get(&path).await.header("etag").to_owned();
     resolve(&tag).await.expect(200);
     let page = desk.page(&group_of(&desk, ids[0]).await).await;
     let stale = Form::of(&page, "Reopen");
     act(&desk, &format!("{path}/reopen"), json!({})).await.expect(200);
     let told = stale.press(&desk).await.words("#toasts .is-failed");
-    assert!(told.contains("local user has changed this group meanwhile"), "{told}");
+    assert!(told.contains("somebody has changed this group meanwhile"), "{told}");
 }
 
 #[tokio::test]

@@ -483,6 +483,22 @@ async fn nothing_is_offered_for_none() {
     }
 }
 
+/// Who is asked about letters of groups is among the groups again.
+#[tokio::test]
+async fn a_question_about_letters_of_groups_leads_back_to_them() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 2).await;
+    let group = group_of(&desk, ids[0]).await.replace("/groups/", "");
+    let asked = [("id", &*group), ("action", "discard"), ("back", "/groups?queue=orders")];
+    let question = submit(&desk, "/groups/actions", &asked).await.expect(303).header("location").to_owned();
+    let page = desk.page(&question).await;
+    assert_eq!(page.one(".confirm-box [data-close]").attr("href"), Some("/groups?queue=orders"));
+    let done = Form::of(&page, "Discard 2").send(&desk).await.expect(303).header("location").to_owned();
+    assert_eq!(done, "/groups?queue=orders");
+    desk.get(&question.replace("%2Fgroups", "https%3A%2F%2Fevil.example")).await.expect(400);
+    assert_eq!(desk.page(&question).await.one(".empty-state a").attr("href"), Some("/groups?queue=orders"));
+}
+
 #[tokio::test]
 async fn letters_are_narrowed_to_a_group() {
     let desk = Desk::open().await;
