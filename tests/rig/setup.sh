@@ -11,21 +11,18 @@ export DEBIAN_FRONTEND=noninteractive
 declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium"
   [pika]="pika" [amqplib]="node npm" [frameworks]="celery node npm" [api]="python node npm" [oidc]="node npm" [promtool]="promtool"
   [faketime]="faketime" [systemd]="systemd-analyze" [package]="musl-gcc buildah")
-declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium"
-  [pika]="python3-pika" [amqplib]="nodejs npm" [frameworks]="python3-pika python3-celery nodejs npm"
-  [api]="python3 python3-venv nodejs npm" [oidc]="nodejs npm" [promtool]="prometheus" [faketime]="libfaketime"
-  [systemd]="systemd" [package]="musl-tools buildah")
+# Of programs, so that nothing is asked for that is here already: a Node of another origin brings an npm that excludes Debian's.
+declare -A packages=([rabbitmq-server]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium" [pika]="python3-pika"
+  [celery]="python3-celery python3-pika" [node]="nodejs" [npm]="npm" [python]="python3 python3-venv" [promtool]="prometheus"
+  [faketime]="libfaketime" [systemd-analyze]="systemd" [musl-gcc]="musl-tools" [buildah]="buildah"
+  [mmdebstrap]="mmdebstrap debian-archive-keyring")
 # Ubuntu's names; there it comes as a snap.
 if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser"; fi
+if [ -n "${DLO_TEST_RABBITMQ:-}" ]; then programs[rabbitmq]=mmdebstrap; fi
 
-if [ -n "${DLO_TEST_RABBITMQ:-}" ]; then
-  programs[rabbitmq]=mmdebstrap
-  packages[rabbitmq]="mmdebstrap debian-archive-keyring"
-fi
-
-here() { # PART: are all its programs on this machine?
+lacks() { # PART: the programs of it that are not on this machine
   local program
-  for program in ${programs[$1]}; do "$rig/find.sh" "$program" >/dev/null || return 1; done
+  for program in ${programs[$1]}; do "$rig/find.sh" "$program" >/dev/null || echo "$program"; done
 }
 
 as_root() {
@@ -92,18 +89,20 @@ install_missing() {
   log=$(mktemp "${TMPDIR:-/tmp}/dlo-setup.XXXXXX.log")
   echo "setup: installing ${wanted[*]} (log: $log)"
   install_packages "${wanted[@]}" || { tail -n 5 "$log" >&2; give_up "${missing[@]}"; }
-  for name in "${missing[@]}"; do here "$name" || give_up "$name"; done
+  for name in "${missing[@]}"; do [ -z "$(lacks "$name")" ] || give_up "$name"; done
 }
 
 missing=() wanted=() unpacked=no fetched=no few=no asking=no oidc=no
 for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api oidc promtool faketime systemd}"; do
   for name in $part; do
-    if [ -z "${packages[$name]:-}" ]; then
+    if [ -z "${programs[$name]:-}" ]; then
       echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime] [systemd] [package]" >&2
       exit 2
     fi
+    lacking=$(lacks "$name")
+    if [ -n "$lacking" ]; then missing+=("$name"); fi
     # shellcheck disable=SC2206 # a list of package names, to be split
-    here "$name" || { missing+=("$name"); wanted+=(${packages[$name]}); }
+    for program in $lacking; do wanted+=(${packages[$program]}); done
     if [ "$name" = rabbitmq ]; then unpacked=yes; fi
     if [ "$name" = amqplib ]; then fetched=yes; fi
     if [ "$name" = frameworks ]; then few=yes; fi
