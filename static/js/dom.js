@@ -10,3 +10,20 @@ export const on = (type, selector, handle) =>
     const found = event.target.closest?.(selector);
     if (found) handle(found, event);
   });
+
+// What this browser keeps for its user; nothing where it keeps nothing.
+export const kept = (key) => {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+};
+
+export const keep = (key, value) => {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // It holds until the page is left.
+  }
+};

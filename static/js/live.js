@@ -1,11 +1,20 @@
-// Tells the page that something has changed: at most once a second, and only while somebody looks at it. Says when the
-// server is not heard of any more.
+// Tells the page that something has changed, while somebody looks at it and does not want it to stand still; where nobody
+// does, once a minute, for what can be seen of another tab. Says when the server is not heard of any more.
 import { on, one } from "./dom.js";
+
+const QUICKEST = 1000; // between two changes of the page; what changes all the time is shown less and less often
+const SLOWEST = 10000;
+const UNSEEN = 60000;
 
 const SHORTEST_PAUSE = 1000;
 const LONGEST_PAUSE = 15000;
 const CUT_AFTER = 2000; // a shorter break, as of a restart, is nobody's concern
 const SILENCE = 25000; // the server says something every 10 s
+
+let isPaused = false;
+let gap = QUICKEST;
+let shownAt = -Infinity;
+let showTimer = 0;
 
 let source = null;
 let timer = 0;
@@ -14,16 +23,48 @@ let cutTimer = 0;
 let heardAt = 0;
 let isCut = false;
 
+const now = () => performance.now();
+
+const shown = () => {
+  clearTimeout(showTimer);
+  showTimer = 0;
+  shownAt = now();
+  if (!isPaused) htmx.trigger(document.body, "dlo:changes");
+};
+
+const change = () => {
+  if (showTimer || isPaused) return;
+  const quiet = now() - shownAt;
+  gap = quiet > 3 * gap ? QUICKEST : Math.min(gap * 1.5, SLOWEST);
+  showTimer = setTimeout(shown, Math.max(0, gap - quiet));
+};
+
+// The button that says so and lets the page stand still.
+export const showState = () => {
+  const button = one("#live");
+  if (!button) return;
+  const state = isCut ? "cut" : isPaused ? "paused" : "live";
+  button.dataset.state = state;
+  one("span:last-child", button).textContent = button.dataset[state];
+};
+
+on("click", "#live", () => {
+  isPaused = !isPaused;
+  showState();
+  if (!isPaused) shown();
+});
+
 const show = (cut) => {
   clearTimeout(cutTimer);
   cutTimer = 0;
   isCut = cut;
+  showState();
   const notice = one("#connection");
   if (notice) notice.hidden = !cut;
 };
 
 const hear = () => {
-  heardAt = performance.now();
+  heardAt = now();
   pause = SHORTEST_PAUSE;
   show(false);
 };
@@ -45,12 +86,12 @@ const lose = () => {
 const listen = () => {
   clearTimeout(timer);
   if (source || document.hidden || !one("#side")) return;
-  heardAt = performance.now();
+  heardAt = now();
   source = new EventSource("/events");
   source.addEventListener("open", hear);
   source.addEventListener("changes", ({ data }) => {
     hear();
-    if (one("#side")?.dataset.changes !== data) htmx.trigger(document.body, "dlo:changes");
+    if (one("#side")?.dataset.changes !== data) change();
   });
   source.addEventListener("health", ({ data }) => {
     hear();
@@ -78,7 +119,7 @@ export const listenAgain = () => {
 on("click", "[data-listen-again]", listenAgain);
 
 // A server that hangs does not end the stream.
-setInterval(() => source && performance.now() - heardAt > SILENCE && lose(), SILENCE / 5);
+setInterval(() => source && now() - heardAt > SILENCE && lose(), SILENCE / 5);
 
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) return listen();
@@ -86,5 +127,13 @@ document.addEventListener("visibilitychange", () => {
   cutTimer = 0;
   stop();
 });
+setInterval(() => document.hidden && one("#side") && shown(), UNSEEN);
+
+// What one has done oneself is not waited for.
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (detail.requestConfig.verb === "post") gap = QUICKEST;
+});
+document.addEventListener("htmx:oobAfterSwap", showState);
+
 addEventListener("pagehide", stop);
 addEventListener("pageshow", listen);

@@ -17,6 +17,13 @@ const settle = () => {
   beginPace();
 };
 
+// Where the navigation is a strip, it begins at the page one is on.
+const showPlace = () => {
+  const nav = one("#side nav");
+  const place = nav && one("[aria-current]", nav);
+  if (place && nav.scrollWidth > nav.clientWidth) nav.scrollLeft = place.offsetLeft - 16;
+};
+
 // Whoever used what is gone now must not find themselves at the top of the page.
 const refocus = () => {
   if (document.activeElement !== document.body) return;
@@ -40,8 +47,12 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   settle();
+  showPlace();
   refocus();
   if (detail.target.id === "pane" && matchMedia(NARROW).matches) scrollTo(0, one("#pane .letter-view") ? 0 : listAt);
 });
 
+document.addEventListener("dlo:refreshed", settle);
+
 settle();
+showPlace();

@@ -12,6 +12,7 @@ use super::{
     last_visit::LastVisit,
     part::parts,
     shell::{Page, Shell},
+    visit::is_refresh,
 };
 use crate::{
     domain::{
@@ -107,7 +108,7 @@ pub async fn show(
         Part::Results => of_page as_results,
         Part::Count | Part::News => only as_count,
     );
-    if visit.part != Some(Part::Count) {
+    if visit.part != Some(Part::Count) && !is_refresh(&headers) {
         last.keep(&mut response);
     }
     Ok(response)

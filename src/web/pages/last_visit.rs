@@ -55,7 +55,7 @@ impl LastVisit {
         Some(Self { who, before, last })
     }
 
-    /// Writes it down with the answer.
+    /// Writes it down with the answer to a look of somebody's; what a page asks for by itself is none.
     pub fn keep(&self, response: &mut Response) {
         let before = self.before.map(|at| at.as_micros().to_string()).unwrap_or_default();
         let (who, last, seconds) = (&self.who, self.last.as_micros(), KEPT.as_secs());

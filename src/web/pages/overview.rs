@@ -9,7 +9,6 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     digests, fragment,
     groups::first_rows,
-    part::parts,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -22,7 +21,6 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::QueryPairs,
         query::{GroupQuery, LetterQuery, Listed},
         queue_health::UnhealthyQueues,
         view::{
@@ -46,13 +44,6 @@ const MAX_INCIDENTS: usize = 8;
 /// Queues listed; the filter of the letters page knows them all.
 const MAX_QUEUES: usize = 12;
 
-parts! {
-    Part {
-        /// The navigation, as it looks on any page: it is what all of them keep up to date.
-        Nav = "nav",
-    }
-}
-
 #[derive(Template)]
 #[template(path = "overview/page.html")]
 struct OverviewPage {
@@ -69,6 +60,7 @@ struct OverviewPage {
     totals: Vec<Total>,
     chart: Chart,
     chart_href: String,
+    chart_time: String,
     queues: Vec<QueueLine>,
     n_queues: usize,
     has_letters: bool,
@@ -84,12 +76,6 @@ struct WatchPanel {
     /// Some broker is watched.
     is_on: bool,
     unhealthy: UnhealthyQueues,
-}
-
-#[derive(Template)]
-#[template(path = "_nav.html")]
-struct Navigation {
-    shell: Shell,
 }
 
 /// Open letters of one importance.
@@ -133,40 +119,30 @@ struct BarPart {
     width: u64,
 }
 
-pub async fn show(
-    State(app): State<Arc<AppState>>,
-    QueryPairs(mut pairs): QueryPairs,
-    headers: HeaderMap,
-) -> Result<Response, WebError> {
-    let part = pairs.take_parsed("part")?;
-    let of_page = pairs.take_parsed("page")?.unwrap_or(Page::Overview);
-    match part {
-        Some(Part::Nav) => {
-            let shell = Shell { is_fragment: true, ..Shell::load(&app, of_page).await? };
-            Ok(fragment::only(Navigation { shell }.render()?))
-        }
-        None => {
-            let mut page = load(&app).await?;
-            page.shell.toast = Toast::from_cookie(&headers);
-            Ok(fragment::whole(page.render()?, &page.shell))
-        }
-    }
+pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Result<Response, WebError> {
+    let mut page = load(&app).await?;
+    page.shell.toast = Toast::from_cookie(&headers);
+    Ok(fragment::whole(page.render()?, &page.shell))
 }
 
 async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let now = app.clock.now();
-    let window = Window::covering(now.minus(A_DAY), now);
+    let a_day = Window::covering(now.minus(A_DAY), now);
     let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
     let succeeded_after = app.settings.succeeded_after;
     let store = app.store();
     let (facets, oldest, bars, counts, outcome) = tokio::try_join!(
         store.letter_counts(&everything),
         store.oldest_open(),
-        store.histogram(&everything, window.from, window.to, window.step),
+        store.histogram(&everything, a_day.from, a_day.to, a_day.step),
         store.count_groups(&every_group),
         store.outcome(now.minus(A_DAY), now.minus(succeeded_after)),
     )?;
+    let first = bars.iter().find(|bar| bar.counts.iter().any(|count| *count > 0)).map(|bar| bar.from);
+    let window = Window::since_first(first, a_day, now);
+    let bars =
+        if window == a_day { bars } else { store.histogram(&everything, window.from, window.to, window.step).await? };
     let groups = first_rows(app, MAX_GROUPS).await?;
     let tally = Tally::new(&facets, &everything);
     let queues = tally::queues(&facets);
@@ -182,6 +158,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
         chart: Chart::new(window, &bars, now, &all_letters()),
         chart_href: all_letters().href(),
+        chart_time: if window == a_day { "last 24 hours".to_owned() } else { fitted(window) },
         n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
@@ -191,6 +168,11 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy: UnhealthyQueues::load(app).await? },
         incidents: incidents(app, now).await?,
     })
+}
+
+/// What a chart says that begins where there is something to see.
+fn fitted(window: Window) -> String {
+    format!("last {}, none earlier in 24 hours", number::span(window.to.since(window.from)))
 }
 
 async fn incidents(app: &AppState, now: Timestamp) -> Result<Vec<IncidentLine>, WebError> {

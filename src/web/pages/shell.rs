@@ -11,7 +11,7 @@ use crate::{
     domain::{
         access::Right,
         filter::{LetterCounts, LetterFilter},
-        letter::Status,
+        letter::{Importance, Status},
     },
     web::{
         AppState, assets,
@@ -62,10 +62,13 @@ pub struct Shell {
     /// What is wrong with the server.
     pub banner: Banner,
     pub toast: Option<Toast>,
-    /// The page, as a word; none where nothing keeps the navigation up to date.
-    pub page: Option<&'static str>,
+    /// Whether what it counts is known, and kept up to date.
+    pub is_counted: bool,
     /// What the counts here already know of; see [`events`](crate::web::events).
     pub changes: String,
+    /// Error groups that need attention, and those of them with critical letters.
+    pub attention: u64,
+    pub critical: u64,
     /// Whether the navigation is sent beside another block, to replace the one that is there.
     pub is_fragment: bool,
     /// The address of this page, to come back to.
@@ -106,11 +109,12 @@ impl Shell {
     pub async fn new(app: &AppState, page: Page, facets: &LetterCounts) -> Result<Self, WebError> {
         let everything = LetterFilter::default();
         let tally = Tally::new(facets, &everything);
-        let groups = app.store().open_groups().await?.iter().sum();
+        let open_groups = app.store().open_groups().await?;
+        let attention = open_groups.iter().sum();
         let some = |count: u64| if count > 0 { number::thousands(count) } else { String::new() };
         let counts = NavCounts {
             open: number::thousands(tally.of_status(Status::Open)),
-            groups: some(groups),
+            groups: some(attention),
             waiting: some(tally.of_status(Status::Scheduled)),
             jobs: String::new(),
         };
@@ -120,8 +124,10 @@ impl Shell {
         Ok(Self {
             under_way,
             nav: nav(Some(page), counts),
-            page: Some(page.as_str()),
+            is_counted: true,
             changes: events::changes(app),
+            attention,
+            critical: open_groups[Importance::Critical as usize],
             brokers: brokers(app, now),
             banner: Banner::of(app),
             ..Self::bare()
@@ -136,8 +142,10 @@ impl Shell {
             under_way: Vec::new(),
             banner: Banner::default(),
             toast: None,
-            page: None,
+            is_counted: false,
             changes: String::new(),
+            attention: 0,
+            critical: 0,
             is_fragment: false,
             here: String::new(),
             who: WhoView::current(),

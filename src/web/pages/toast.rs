@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use uuid::Uuid;
 
+use super::visit::is_refresh;
 use crate::{
     domain::{group::GroupId, letter::LetterId},
     web::{error::WebError, query::Pairs, security::cookie},
@@ -147,8 +148,11 @@ impl Toast {
         HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict")).ok()
     }
 
-    /// What the page before left to say.
+    /// What the page before left to say, to somebody who looks.
     pub fn from_cookie(headers: &HeaderMap) -> Option<Self> {
+        if is_refresh(headers) {
+            return None;
+        }
         let mut pairs = Pairs::parse(cookie(headers, COOKIE)?.as_bytes());
         let failed = pairs.take("failed").ok()?.is_some();
         let text = pairs.take("text").ok()??;

@@ -17,6 +17,8 @@ const HEIGHT: u64 = 100;
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
+/// What a chart shows at least: less would be a few wide bars.
+const LEAST: Duration = Duration::from_secs(HOUR);
 
 /// What a chart covers, and how wide its bars are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,15 @@ impl Window {
         Self { from: from.floor_to(step).max(to.minus(step * MAX_BARS)), to, step }
     }
 
-    /// What the filter asks for; without a beginning, enough to show `oldest`, but no less than a day.
+    /// As much of `window` as there is something to see in, from the first letter on, but no less than [`LEAST`].
+    pub fn since_first(first: Option<Timestamp>, window: Self, now: Timestamp) -> Self {
+        match first.map(|first| first.min(now.minus(LEAST))) {
+            Some(from) if from > window.from => Self::covering(from, now),
+            _ => window,
+        }
+    }
+
+    /// What the filter asks for; without a beginning, as much as there is since `oldest`, but no less than [`LEAST`].
     pub fn asked(
         since: Option<Timestamp>,
         until: Option<Timestamp>,
@@ -60,8 +70,8 @@ impl Window {
     ) -> Self {
         let to = until.map_or(now, |until| until.min(now));
         let from = since.unwrap_or_else(|| {
-            let a_day_ago = to.minus(Duration::from_secs(DAY));
-            oldest.map_or(a_day_ago, |oldest| oldest.min(a_day_ago))
+            let none = to.minus(Duration::from_secs(DAY));
+            oldest.map_or(none, |oldest| oldest.min(to.minus(LEAST)))
         });
         Self::covering(from.min(to.minus(Duration::from_secs(5 * MINUTE))), to)
     }
@@ -92,6 +102,8 @@ pub struct Tick {
     /// Percent of the width.
     pub x: u64,
     pub label: String,
+    /// RFC 3339, for scripts that show it as local time.
+    pub iso: String,
 }
 
 impl Tick {
@@ -224,7 +236,11 @@ fn axis(window: Window) -> Vec<Tick> {
     let step = step.unwrap_or(length / MOST);
     let times = std::iter::successors(Some(window.from.floor_to(step)), |at| Some(at.plus(step)));
     let percent = |at: Timestamp| at.since(window.from).as_secs() * 100 / length.as_secs().max(1);
-    let ticks = times.take_while(|at| *at < window.to).map(|at| Tick { x: percent(at), label: tick_label(at) });
+    let ticks = times.take_while(|at| *at < window.to).map(|at| Tick {
+        x: percent(at),
+        label: tick_label(at),
+        iso: time::rfc3339(at),
+    });
     ticks.filter(|tick| (4..86).contains(&tick.x)).collect()
 }
 

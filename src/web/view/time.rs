@@ -18,6 +18,8 @@ pub struct Moment {
     pub relative: String,
     /// `6 min`
     pub short: String,
+    /// Seconds since then; none for what is yet to come.
+    pub age: Option<u64>,
     /// `09:42:07` on the day of looking, `21 Nov 09:42` in the same year, else with the year.
     pub compact: String,
 }
@@ -28,6 +30,7 @@ impl Moment {
             iso: rfc3339(at),
             absolute: format(at, "%-d %b %Y, %H:%M:%S UTC"),
             relative: relative(at, now),
+            age: (at <= now).then(|| now.since(at).as_secs()),
             short: span(now.since(at).max(at.since(now))),
             compact: compact(at, now),
         }

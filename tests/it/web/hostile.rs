@@ -48,7 +48,7 @@ async fn shown(text: &str) -> (Desk, LetterId, Vec<String>) {
     let desk = Desk::with_brokers(&["main", "other"]).await;
     let id = desk.receive(full_of(text)).await;
     desk.command(id, Command::SetNote(text.to_owned())).await;
-    let mut paths = vec!["/".to_owned(), "/letters".to_owned(), "/?part=nav".to_owned()];
+    let mut paths = vec!["/".to_owned(), "/letters".to_owned()];
     paths.extend(["main", "results", "news"].map(|part| format!("/letters?part={part}")));
     for view in ["json", "text", "hex"] {
         paths.push(format!("/letters/{id}?view={view}"));

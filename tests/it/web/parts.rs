@@ -55,17 +55,26 @@ async fn the_part_of_a_letters_own_page_is_what_it_has_there() {
     assert_eq!(part.page().words("title"), whole.words("title"));
 }
 
+/// A page asks for itself again to bring what it shows up to date. That is no look of somebody's: what was left to be said to
+/// them is kept, and what is new to them stays so.
 #[tokio::test]
-async fn the_navigation_is_kept_up_to_date_on_any_page() {
+async fn what_a_page_asks_for_by_itself_is_no_look() {
     let desk = Desk::open().await;
-    let before = desk.page("/letters").await;
-    desk.receive(dead_in("orders")).await;
-    let side = before.one("#side");
-    let fresh = ask_htmx(&desk, &asked_by(side)).await.page();
-    assert_eq!(fresh.one("#side").attr("hx-swap-oob"), Some("true"));
-    assert_eq!(fresh.words("#side"), desk.page("/letters").await.words("#side"));
-    assert!(fresh.words("#side .text-count").starts_with('1'));
-    assert_ne!(fresh.one("#side").attr("data-changes"), side.attr("data-changes"));
+    let id = desk.receive(dead_in("orders")).await;
+    let form = [("id", id.to_string()), ("action", "discard".to_owned()), ("back", "/letters".to_owned())];
+    let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let said = super::form::submit(&desk, "/letters/actions", &form).await.expect(303);
+    let toast = said.header("set-cookie").split_once(';').unwrap().0.to_owned();
+    let look = async |path: &str, by_itself: bool| {
+        let request = builder(Method::GET, path).header("cookie", &toast);
+        let request = if by_itself { request.header("dlo-refresh", "1") } else { request };
+        desk.send(request.body(Body::empty()).unwrap()).await.expect(200)
+    };
+    for path in ["/letters", "/groups", "/"] {
+        let answer = look(path, true).await;
+        assert_eq!((answer.header("set-cookie"), answer.page().count(".toast-box")), ("", 0), "{path}");
+        assert_eq!(look(path, false).await.page().count(".toast-box"), 1, "{path}");
+    }
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ async fn stylesheet(desk: &Desk) -> String {
 async fn every_kind_of_answer_carries_the_policy() {
     let (desk, mut paths) = a_busy_server().await;
     let asset = stylesheet(&desk).await;
-    let others = ["/letters?part=results", "/letters?part=news", "/?part=nav", "/nowhere", "/letters?limit=0"];
+    let others = ["/letters?part=results", "/letters?part=news", "/letters?part=main", "/nowhere", "/letters?limit=0"];
     let machines = ["/api/openapi.json", "/api/v1/letters", "/api/v1/nothing", "/healthz", "/readyz", "/metrics"];
     paths.extend(others.into_iter().chain(machines).chain([&*asset]).map(str::to_owned));
     for path in paths {

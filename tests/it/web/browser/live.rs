@@ -1,0 +1,110 @@
+//! Pages that change by themselves, and stand still where somebody is at them or wants it.
+
+use dead_letter_office::domain::letter::{LetterId, Status};
+use serde_json::json;
+
+use super::{
+    super::desk::Desk,
+    scene::{Scene, letters},
+};
+
+#[tokio::test]
+async fn a_page_is_brought_up_to_date_under_the_eyes_of_its_reader() {
+    let desk = Desk::open().await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    figures_change_in_place(&scene, &desk).await;
+    what_does_not_match_any_more_leaves_the_list(&scene, &desk).await;
+    nothing_leaves_from_under_the_pointer(&scene, &desk).await;
+    a_page_that_is_paused_stands_still(&scene, &desk).await;
+    an_open_letter_tells_what_others_did(&scene, &desk).await;
+    times_are_local_or_not(&scene, &desk).await;
+    scene.check_quiet().await;
+}
+
+/// Discards a letter as another user would.
+async fn discard(scene: &Scene, id: LetterId) {
+    let call = format!(
+        "fetch('/api/v1/actions', {{ method: 'POST', headers: {{ 'content-type': 'application/json' }},
+            body: JSON.stringify({{ action: 'discard', ids: ['{id}'] }}) }}).then((answer) => answer.ok)"
+    );
+    assert_eq!(scene.ask(&call).await, json!(true));
+}
+
+const OPEN: &str = "Number(document.querySelector('#statuses b').textContent)";
+
+async fn figures_change_in_place(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "figures", 3).await;
+    scene.open("/").await;
+    scene.sees(&format!("{OPEN} === 3")).await;
+    scene
+        .ask("(document.querySelector('#statuses').marked = true, document.querySelector('#statuses a').focus())")
+        .await;
+    discard(scene, ids[0]).await;
+    scene.sees(&format!("{OPEN} === 2")).await;
+    scene.sees("document.querySelector('#statuses').marked && document.activeElement.matches('#statuses a')").await;
+    scene.sees("document.querySelector('#side [data-go=l] .text-count').textContent.startsWith('2')").await;
+}
+
+async fn what_does_not_match_any_more_leaves_the_list(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "leaving", 3).await;
+    scene.open("/letters?queue=leaving").await;
+    scene.sees("document.querySelector('#live').dataset.state === 'live'").await;
+    discard(scene, ids[1]).await;
+    scene.counts(".list-row", 2).await;
+    scene.counts(&format!("#row-{}", ids[1]), 0).await;
+}
+
+/// Whoever points at the list, or works with it, sees what has left, but nothing moves.
+async fn nothing_leaves_from_under_the_pointer(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "pointer", 3).await;
+    scene.open("/letters?queue=pointer").await;
+    scene.click(&format!("#row-{} > input", ids[2])).await;
+    discard(scene, ids[1]).await;
+    scene.counts(&format!("#row-{}.is-gone", ids[1]), 1).await;
+    scene.counts(".list-row", 3).await;
+    scene.counts(&format!("#row-{} > input:checked", ids[2]), 1).await;
+}
+
+async fn a_page_that_is_paused_stands_still(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "paused", 2).await;
+    scene.open("/letters?queue=paused").await;
+    scene.click("#live").await;
+    scene.reads("#live", "Paused").await;
+    // A listener of its own hears of it when the page would.
+    let heard = "new Promise((heard) => { const events = new EventSource('/events'); let told = null;
+        events.addEventListener('changes', ({ data }) => { if (told && told !== data) { events.close(); heard(true); } told = data; }); })";
+    scene.ask(&format!("void (window.heard = {heard})")).await;
+    discard(scene, ids[0]).await;
+    scene.ask("window.heard").await;
+    assert_eq!(scene.count(".list-row:not(.is-gone)").await, 2, "it was to stand still");
+    scene.click("#live").await;
+    scene.counts(".list-row", 1).await;
+    scene.reads("#live", "Live").await;
+}
+
+async fn an_open_letter_tells_what_others_did(scene: &Scene, desk: &Desk) {
+    let id = letters(desk, "opened", 1).await[0];
+    scene.open(&format!("/letters/{id}")).await;
+    scene.reads("#letter-head .mark-state", "open").await;
+    discard(scene, id).await;
+    scene.reads("#letter-head .mark-state", "discarded").await;
+    scene.reads("#history", "Discarded").await;
+    assert_eq!(desk.status(id).await, Status::Discarded);
+}
+
+async fn times_are_local_or_not(scene: &Scene, desk: &Desk) {
+    let id = letters(desk, "times", 1).await[0];
+    scene.browser.devtools("Emulation.setTimezoneOverride", json!({"timezoneId": "Asia/Kolkata"})).await;
+    scene.open(&format!("/letters/{id}")).await;
+    let time = "document.querySelector('#history time')";
+    scene.sees(&format!("/^.* UTC[+]5:30 · .* UTC$/.test({time}.title)")).await;
+    let local = scene.ask(&format!("{time}.textContent")).await;
+    scene.reads("[data-times]", "Local time, UTC+5:30").await;
+    scene.click("[data-times]").await;
+    scene.reads("[data-times]", "Times in UTC").await;
+    scene.sees(&format!("{time}.textContent !== {local} && /^[^·]* UTC$/.test({time}.title)")).await;
+    // It is kept from page to page.
+    scene.open("/letters?queue=times").await;
+    scene.reads("[data-times]", "Times in UTC").await;
+    scene.sees("/^[^·]* UTC$/.test(document.querySelector('.row-when time').title)").await;
+}
