@@ -11,6 +11,7 @@ use dead_letter_office::{
     services::{scheduler::LEASE, triage::Triage, worker::Next},
     store::Store,
 };
+use failure_conventions::danger::Danger;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +53,7 @@ on_both!(
     of_two_equal_retries_each_letter_is_sent_by_one,
     a_letter_that_somebody_else_has_dealt_with_is_left_alone,
     what_can_be_known_beforehand_is_said,
+    of_what_must_not_be_retried_only_that_of_the_time_is_counted,
 );
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -382,6 +384,24 @@ async fn what_can_be_known_beforehand_is_said(office: &Office) {
     let page = office.desk.page(&format!("{}?all=retry", group_of(&office.desk, ids[7]).await)).await;
     assert!(page.words(".confirm-facts").contains("Suggested: a canary."), "{}", page.words(".confirm-facts"));
     assert_eq!(page.all("[name=pace][checked]").len(), 1);
+}
+
+async fn of_what_must_not_be_retried_only_that_of_the_time_is_counted(office: &Office) {
+    for minutes in [1, 2, 3] {
+        let at = NOON.minus(minutes * 60 * SECOND);
+        let danger = Some(Danger::EasynetqBody);
+        office.desk.receive(dead_in("orders").received(at).with(|arrival| arrival.failure.danger = danger)).await;
+    }
+    let refused = async |filter: Value| {
+        let ask = json!({"action": "retry", "filter": filter});
+        let told = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
+        (told["total"].clone(), told["refused"][0]["letters"].clone())
+    };
+    assert_eq!(refused(json!({"status": "open"})).await, (json!(3), json!(3)));
+    let (since, until) = ("2026-11-21T11:57:30Z", "2026-11-21T11:58:30Z");
+    assert_eq!(refused(json!({"since": since})).await, (json!(2), json!(2)));
+    assert_eq!(refused(json!({"until": until})).await, (json!(2), json!(2)));
+    assert_eq!(refused(json!({"since": since, "until": until})).await, (json!(1), json!(1)));
 }
 
 fn job_id(address: &str) -> uuid::Uuid {
