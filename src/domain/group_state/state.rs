@@ -127,8 +127,8 @@ impl GroupState {
 
     /// Since when it is snoozed or resolved.
     pub fn set_aside_since(&self) -> Option<Timestamp> {
-        let is_aside = matches!(self.phase(), Phase::Snoozed | Phase::Resolved);
-        self.progress.set.as_ref().filter(|_| is_aside).map(|(_, at)| *at)
+        let is_set_aside = matches!(self.phase(), Phase::Snoozed | Phase::Resolved);
+        self.progress.set.as_ref().filter(|_| is_set_aside).map(|(_, at)| *at)
     }
 
     /// When the clock wakes it.

@@ -65,8 +65,8 @@ fn check(state: &GroupState) {
         matches!(state.phase(), Phase::Snoozed | Phase::Resolved),
         "{state:?}"
     );
-    let is_aside = state.set_aside_since().is_some();
-    assert!(!is_aside || progress.reopened.is_none(), "what is set aside has not come again: {state:?}");
+    let is_set_aside = state.set_aside_since().is_some();
+    assert!(!is_set_aside || progress.reopened.is_none(), "what is set aside has not come again: {state:?}");
     if let Some(Until::More { more, arrived }) = progress.until {
         assert!(arrived < more, "{state:?}");
     }

@@ -69,7 +69,7 @@ impl StoreReader {
         }
         let plan = self.plan(filter, &matching).await?;
         let groups: Vec<Uuid> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new("SELECT DISTINCT l.group_id");
+            let mut select = QueryBuilder::new("SELECT DISTINCT l.group_id ");
             match &plan {
                 Some(plan) => plan.push_letters(&mut select, &matching),
                 None => matching.push_letters(&mut select),

@@ -122,10 +122,10 @@ async fn an_assignee_who_has_it_already_is_said_and_there_is_nothing_to_undo() {
     let page = desk.page(&group_of(&desk, one).await).await;
     let nobody = Form::of(&page, "Assign").press(&desk).await;
     assert_eq!(nobody.words("#toasts p"), "1 group has no assignee already.");
-    let page = Form::of(&page, "Assign to me m").press(&desk).await;
+    let page = Form::of(&page, "Assign to me").press(&desk).await;
     assert!(page.words("#toasts").contains("Assigned 1 group to local user."), "{}", page.words("#toasts"));
     assert_eq!(page.count("#toasts form"), 1);
-    let again = Form::of(&page, "Assign to me m").press(&desk).await;
+    let again = Form::of(&page, "Assign to me").press(&desk).await;
     assert_eq!(again.words("#toasts p"), "1 group is assigned to local user already.");
     assert_eq!(again.count("#toasts form"), 0, "nothing was done that could be undone");
     // The undo is of the one that is changed.
