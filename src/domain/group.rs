@@ -6,7 +6,7 @@ pub use super::group_id::GroupId;
 use super::{
     actor::Actor,
     filter::Names,
-    group_state::{Assignee, GroupState, Phase},
+    group_state::{Assignee, GroupCommand, GroupRefusal, GroupState, Phase, Until},
     letter::{Importance, Status},
 };
 
@@ -56,6 +56,29 @@ pub struct Group {
 impl Group {
     /// What needs attention of who has it: neither set aside nor done.
     pub const TO_DO: &[Phase] = &[Phase::Open, Phase::Acknowledged];
+
+    /// The state after a command; `None` where it makes no difference.
+    ///
+    /// # Errors
+    /// Why it is not possible.
+    pub fn state_after(
+        &self,
+        command: &GroupCommand,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Option<GroupState>, GroupRefusal> {
+        let state = self.state.after(command, by, now)?;
+        if let GroupCommand::Undo(at) = command
+            && self.last_seen > *at
+            && self.state.would_pass_over_letters()
+        {
+            return Err(GroupRefusal::LettersCame);
+        }
+        Ok(state.map(|state| match state.progress.until {
+            Some(Until::Change) => state.knowing(self.importance()),
+            _ => state,
+        }))
+    }
 
     pub fn n_open(&self) -> u64 {
         self.open.iter().sum()

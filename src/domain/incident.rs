@@ -22,7 +22,7 @@ word_enum! {
         Opened = "opened",
         /// It is still open, and users are notified once more.
         Reminded = "reminded",
-        /// Somebody is at it.
+        /// Somebody is working on it.
         Acknowledged = "acknowledged",
         /// There are more groups in a storm than users were notified of.
         Updated = "updated",

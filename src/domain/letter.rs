@@ -71,6 +71,8 @@ word_enum! {
 
 word_enum! {
     /// How much a letter matters, the most important first.
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
     Importance, "importance" {
         Critical = "critical",
         High = "high",

@@ -84,13 +84,13 @@ impl Versioned for Note {
 /// What people see of it: letters that come while it is snoozed make no other version.
 impl Versioned for GroupState {
     fn version(&self) -> Version {
-        let Progress { phase, until, set, regressed } = &self.progress;
+        let Progress { phase, until, set, reopened, known: _ } = &self.progress;
         let until = until.map(|until| match until {
-            Until::More { more, .. } => Until::More { more, come: 0 },
+            Until::More { more, .. } => Until::More { more, arrived: 0 },
             until => until,
         });
-        let regressed = regressed.as_ref().map(|regressed| regressed.at);
-        Version::of(&(phase, until, set.as_ref().map(|(by, _)| by), regressed, &self.assignee, &self.ticket))
+        let reopened = reopened.as_ref().map(|reopened| reopened.at);
+        Version::of(&(phase, until, set.as_ref().map(|(by, _)| by), reopened, &self.assignee, &self.ticket))
     }
 }
 

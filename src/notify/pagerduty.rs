@@ -28,7 +28,7 @@ const CLIENT: &str = "Dead Letter Office";
 pub enum Action {
     /// Opens the alert; one that is open already is only updated, and nobody is paged again.
     Trigger,
-    /// Somebody is at it: nobody else is paged.
+    /// Somebody is working on it: nobody else is paged.
     Acknowledge,
     Resolve,
 }

@@ -2,11 +2,7 @@
 //!
 //! Letters that come wake groups by themselves, in the transaction in which they come (`store::groups::waking`).
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 use tokio::time::Instant;
@@ -21,7 +17,8 @@ use crate::{
     domain::{
         filter::{LetterFilter, PageRequest, Sort},
         group::{Group, GroupId},
-        letter::Letter,
+        group_state::{Known, Traits},
+        letter::{Importance, Letter},
     },
     store::{Store, StoreError, Waiting},
 };
@@ -34,8 +31,6 @@ const COMPARED_EVERY: Duration = Duration::from_secs(5);
 const SAMPLE: usize = 50;
 /// Bytes of a body above which its letter has no part in that.
 const LARGEST: u64 = 256 * 1024;
-/// A header with more values than this has another one in nearly each message: a new one says nothing.
-const FEW: usize = 10;
 
 pub struct Snoozes {
     store: Arc<Store>,
@@ -90,16 +85,32 @@ impl Snoozes {
             let what = if other.key.queue == group.key.queue { "with another type" } else { "in another queue" };
             return Ok(Some(format!("the same error began {what}")));
         }
+        let known = self.known(group, since).await?;
         let is_compared = self.compared.get(&group.id).is_some_and(|until| *until >= group.last_seen);
         if group.last_seen <= since || is_compared {
             return Ok(None);
         }
-        let of_group = LetterFilter { groups: vec![group.id], ..LetterFilter::default() };
-        let after = since.plus(Duration::from_micros(1));
-        let before = self.sample(&LetterFilter { until: Some(after), ..of_group.clone() }).await?;
-        let now = self.sample(&LetterFilter { since: Some(after), ..of_group }).await?;
+        let now = self.sample(&LetterFilter { since: Some(just_after(since)), ..of(group) }).await?;
         self.compared.insert(group.id, group.last_seen);
-        Ok(what_is_new(&before, &now))
+        Ok(what_is_new(&known, &now))
+    }
+
+    /// What was known of its letters when it was snoozed. It is kept when it is looked at first: later they may have been
+    /// retried and come again, or be gone.
+    async fn known(&self, group: &Group, since: Timestamp) -> Result<Known, StoreError> {
+        let known = group.state.progress.known.clone().unwrap_or_default();
+        if known.traits.is_some() {
+            return Ok(known);
+        }
+        let mut before = self.sample(&LetterFilter { until: Some(just_after(since)), ..of(group) }).await?;
+        if before.is_empty() {
+            // All have come again within seconds.
+            before = self.sample(&of(group)).await?;
+        }
+        let importance = known.importance.or_else(|| most_important(&before));
+        let known = Known { importance, traits: Some(traits(&before)) };
+        self.store.keep_known(group.id, since, &known).await?;
+        Ok(known)
     }
 
     async fn sample(&self, filter: &LetterFilter) -> Result<Vec<Letter>, StoreError> {
@@ -110,32 +121,41 @@ impl Snoozes {
     }
 }
 
-/// What letters say that were not like the ones before: in words, without values that may be hidden.
-fn what_is_new(before: &[Letter], now: &[Letter]) -> Option<String> {
-    let least = before.iter().map(|letter| letter.summary.importance).min()?;
-    let most = now.iter().map(|letter| letter.summary.importance).min()?;
-    if most < least {
+/// The letters of a group.
+fn of(group: &Group) -> LetterFilter {
+    LetterFilter { groups: vec![group.id], ..LetterFilter::default() }
+}
+
+fn just_after(at: Timestamp) -> Timestamp {
+    at.plus(Duration::from_micros(1))
+}
+
+fn most_important(letters: &[Letter]) -> Option<Importance> {
+    letters.iter().map(|letter| letter.summary.importance).min()
+}
+
+/// What letters say that was not known: in words, without values that may be hidden.
+fn what_is_new(known: &Known, now: &[Letter]) -> Option<String> {
+    let most = most_important(now)?;
+    if let Some(least) = known.importance.filter(|least| most < *least) {
         return Some(format!("a dead letter is {most}, and none was above {least}"));
     }
-    let (before, now) = (traits(before), traits(now));
-    now.into_iter().find_map(|(name, values)| {
-        let known = before.get(&name).cloned().unwrap_or_default();
-        let is_new = known.len() <= FEW && values.iter().any(|value| !known.contains(value));
-        is_new.then(|| format!("{name} has a new value"))
-    })
+    let traits = traits(now);
+    let name = known.traits.as_ref()?.new_in(&traits)?;
+    Some(format!("{name} has a new value"))
 }
 
 /// Where messages come from, by what tells that: each with the values that it has.
-fn traits(letters: &[Letter]) -> BTreeMap<String, BTreeSet<String>> {
-    let mut traits: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+fn traits(letters: &[Letter]) -> Traits {
+    let mut traits = Traits::default();
     for letter in letters {
         let message = &letter.message;
         let headers = message.headers.iter().filter(|(name, _)| says_version(name));
         let headers = headers.filter_map(|(name, value)| Some((format!("the header {name}"), value.as_str()?)));
         let publisher = message.properties.app_id.as_deref().map(|id| ("the publisher (app_id)".to_owned(), id));
         let exchange = ("the exchange".to_owned(), &*letter.summary.exchange);
-        for (name, value) in headers.chain(publisher).chain([exchange]) {
-            traits.entry(name).or_default().insert(value.to_owned());
+        for (name, value) in [exchange].into_iter().chain(publisher).chain(headers) {
+            traits.add(name, value);
         }
     }
     traits

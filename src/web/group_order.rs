@@ -94,7 +94,7 @@ impl GroupOrderFields {
         };
         let until = match (self.until.as_deref(), self.more) {
             (Some(text), _) => read_time(text, now).map(Until::Time),
-            (None, Some(more)) => Ok(Until::More { more, come: 0 }),
+            (None, Some(more)) => Ok(Until::More { more, arrived: 0 }),
             (None, None) => Ok(Until::Change),
         };
         let until = until.and_then(|until| until.checked(now).map_err(|refusal| refused(&refusal)));

@@ -5,10 +5,11 @@ use std::{fmt, time::Duration};
 use amqp_message::time::Timestamp;
 
 use super::{
-    state::{GroupState, LastChange, Phase, Progress, Until},
+    known::Known,
+    state::{Before, GroupState, LastChange, Phase, Progress, Until},
     work::Assignee,
 };
-use crate::domain::{actor::Actor, number};
+use crate::domain::{actor::Actor, letter::Importance, number};
 
 /// Later than this is surely a slip.
 pub const LONGEST_SNOOZE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -17,7 +18,7 @@ pub const MOST_LETTERS: u64 = 1_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupCommand {
-    /// Somebody is at it.
+    /// Somebody is working on it.
     Acknowledge,
     /// Set it aside until something happens.
     Snooze(Until),
@@ -51,6 +52,8 @@ pub enum GroupRefusal {
     BadCount,
     /// Somebody has changed it since.
     Overtaken,
+    /// Letters came since, so that it would not be true any more.
+    LettersCame,
 }
 
 impl fmt::Display for GroupRefusal {
@@ -65,6 +68,7 @@ impl fmt::Display for GroupRefusal {
             Self::BadTime => f.write_str("a snooze ends in the future, and within a year"),
             Self::BadCount => write!(f, "a snooze waits for 1 to {} dead letters", number::thousands(MOST_LETTERS)),
             Self::Overtaken => f.write_str("it was changed since, so that nothing was undone"),
+            Self::LettersCame => f.write_str("a dead letter came since, so that nothing was undone"),
         }
     }
 }
@@ -147,8 +151,12 @@ impl GroupState {
         if next == *self {
             return Ok(None);
         }
-        let before = || LastChange { at: now, before: Box::new((self.progress.clone(), self.assignee.clone())) };
-        Ok(Some(Self { last: command.can_be_undone().then(before), ..next }))
+        let before = match command {
+            GroupCommand::Assign(_) => Before::Assignee(self.assignee.clone()),
+            _ => Before::Progress(Box::new(self.progress.clone())),
+        };
+        let last = command.can_be_undone().then_some(LastChange { at: now, before });
+        Ok(Some(Self { last, ..next }))
     }
 
     fn in_phase(&self, phase: Phase, by: &Actor, now: Timestamp) -> Result<Self, GroupRefusal> {
@@ -156,24 +164,39 @@ impl GroupState {
             return Err(GroupRefusal::Already { phase, by: self.progress.set.as_ref().map(|(by, _)| by.clone()) });
         }
         // That it came again matters until it is set aside once more.
-        let regressed = self.progress.regressed.clone().filter(|_| phase != Phase::Resolved);
-        let progress = Progress { phase, until: None, set: Some((by.clone(), now)), regressed };
+        let reopened = self.progress.reopened.clone().filter(|_| phase != Phase::Resolved);
+        let progress = Progress { phase, set: Some((by.clone(), now)), reopened, ..Progress::default() };
         Ok(Self { progress, ..self.clone() })
     }
 
     fn snoozed(&self, until: Until, by: &Actor, now: Timestamp) -> Result<Self, GroupRefusal> {
         let until = match until.checked(now)? {
-            Until::More { more, .. } => Until::More { more, come: 0 },
+            Until::More { more, .. } => Until::More { more, arrived: 0 },
             until => until,
         };
         let set = Some((by.clone(), now));
-        let progress = Progress { phase: Phase::Snoozed, until: Some(until), set, regressed: None };
+        let progress = Progress { phase: Phase::Snoozed, until: Some(until), set, ..Progress::default() };
         Ok(Self { progress, ..self.clone() })
     }
 
     fn before(&self, at: Timestamp) -> Result<Self, GroupRefusal> {
         let last = self.last.as_ref().filter(|last| last.at == at).ok_or(GroupRefusal::Overtaken)?;
-        let (progress, assignee) = (*last.before).clone();
-        Ok(Self { progress, assignee, ticket: self.ticket.clone(), last: None })
+        let state = Self { last: None, ..self.clone() };
+        Ok(match last.before.clone() {
+            Before::Progress(progress) => Self { progress: *progress, ..state },
+            Before::Assignee(assignee) => Self { assignee, ..state },
+        })
+    }
+
+    /// Whether letters that came since the last change would have made what was before that another.
+    pub(crate) fn would_pass_over_letters(&self) -> bool {
+        let Some(LastChange { before: Before::Progress(before), .. }) = &self.last else { return false };
+        before.phase == Phase::Resolved || matches!(before.until, Some(Until::More { .. }))
+    }
+
+    /// The same, which keeps how important its letters were unless it does so already.
+    pub(crate) fn knowing(mut self, importance: Option<Importance>) -> Self {
+        self.progress.known.get_or_insert(Known { importance, traits: None });
+        self
     }
 }

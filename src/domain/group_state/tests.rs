@@ -9,7 +9,7 @@ use arbtest::{
 };
 
 use super::{Arrivals, Assignee, GroupCommand, GroupRefusal, GroupState, Phase, Until, Why, read_ticket};
-use crate::domain::{actor::Actor, version::Versioned};
+use crate::domain::{actor::Actor, letter::Importance, version::Versioned};
 
 const NOON: Timestamp = Timestamp::from_micros(43_200_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -28,13 +28,17 @@ fn does(state: &GroupState, command: &GroupCommand, now: Timestamp) -> GroupStat
 }
 
 fn arrived(more: i64, open: bool, now: Timestamp) -> Arrivals {
-    Arrivals { more, open_at: open.then_some(now), last_at: now }
+    Arrivals { more, open_at: open.then_some(now), last_at: now, ..Arrivals::default() }
+}
+
+fn any_importance(u: &mut Unstructured<'_>) -> Result<Option<Importance>> {
+    Ok(if u.arbitrary()? { Some(*u.choose(Importance::ALL)?) } else { None })
 }
 
 fn any_until(u: &mut Unstructured<'_>, now: Timestamp) -> Result<Until> {
     Ok(match u.int_in_range(0..=2)? {
         0 => Until::Time(now.plus(Duration::from_secs(u.int_in_range(0..=9)?))),
-        1 => Until::More { more: u.int_in_range(0..=4)?, come: u.int_in_range(0..=4)? },
+        1 => Until::More { more: u.int_in_range(0..=4)?, arrived: u.int_in_range(0..=4)? },
         _ => Until::Change,
     })
 }
@@ -56,11 +60,15 @@ fn check(state: &GroupState) {
     let progress = &state.progress;
     assert_eq!(progress.until.is_some(), state.phase() == Phase::Snoozed, "{state:?}");
     assert!(progress.set.is_some() || state.phase() == Phase::Open, "{state:?}");
-    assert_eq!(state.aside_since().is_some(), matches!(state.phase(), Phase::Snoozed | Phase::Resolved), "{state:?}");
-    let is_aside = state.aside_since().is_some();
-    assert!(!is_aside || progress.regressed.is_none(), "what is set aside has not come again: {state:?}");
-    if let Some(Until::More { more, come }) = progress.until {
-        assert!(come < more, "{state:?}");
+    assert_eq!(
+        state.set_aside_since().is_some(),
+        matches!(state.phase(), Phase::Snoozed | Phase::Resolved),
+        "{state:?}"
+    );
+    let is_set_aside = state.set_aside_since().is_some();
+    assert!(!is_set_aside || progress.reopened.is_none(), "what is set aside has not come again: {state:?}");
+    if let Some(Until::More { more, arrived }) = progress.until {
+        assert!(arrived < more, "{state:?}");
     }
 }
 
@@ -73,9 +81,13 @@ fn groups_stay_in_order_whatever_happens_to_them() {
             let was = state.clone();
             match u.int_in_range(0..=5)? {
                 0 => {
-                    let come = arrived(u.int_in_range(-1..=3)?, u.arbitrary()?, now);
-                    state = state.after_arrivals(&come).unwrap_or(state);
-                    assert!(was.aside_since().is_some() || state == was, "letters change only what is set aside");
+                    let arrivals = Arrivals {
+                        before: any_importance(u)?,
+                        now: any_importance(u)?,
+                        ..arrived(u.int_in_range(-1..=3)?, u.arbitrary()?, now)
+                    };
+                    state = state.after_arrivals(&arrivals).unwrap_or(state);
+                    assert!(was.phase() != Phase::Open || state == was, "letters do not change what is open");
                 }
                 1 => state = state.after_time(now).unwrap_or(state),
                 2 => state = state.after_change("x".to_owned(), now).unwrap_or(state),
@@ -113,16 +125,17 @@ fn check_undo(was: &GroupState, is: &GroupState, command: &GroupCommand, now: Ti
 
 /// What has woken says since when and why, and stays with whom it was given to.
 fn check_waking(was: &GroupState, is: &GroupState, now: Timestamp) {
-    let has_woken = was.aside_since().is_some() && is.phase() == Phase::Open && is.progress.set.is_none();
+    let has_woken = was.phase() != Phase::Open && is.phase() == Phase::Open && is.progress.set.is_none();
     if !has_woken {
         return;
     }
-    let Some(regressed) = &is.progress.regressed else {
+    let Some(reopened) = &is.progress.reopened else {
         // Undone: it was like that before.
         return;
     };
-    if regressed.at == now {
-        assert_eq!((Some(regressed.since), regressed.was), (was.aside_since(), was.phase()));
+    if reopened.at == now {
+        let set_at = was.progress.set.as_ref().map(|(_, at)| *at);
+        assert_eq!((Some(reopened.since), reopened.was), (set_at, was.phase()));
         assert_eq!(is.assignee, was.assignee);
         assert_eq!(is.last, None, "nobody takes back what has come again");
     }
@@ -159,7 +172,7 @@ fn commands_follow_on_each_other() {
     }
     let past = Snooze(Until::Time(at(1)));
     assert_eq!(refused(&open, &past), "a snooze ends in the future, and within a year");
-    assert!(!refused(&open, &Snooze(Until::More { more: 0, come: 0 })).is_empty());
+    assert!(!refused(&open, &Snooze(Until::More { more: 0, arrived: 0 })).is_empty());
 }
 
 #[test]
@@ -167,12 +180,44 @@ fn a_resolved_one_that_comes_again_says_so() {
     let resolved = does(&GroupState::default(), &GroupCommand::Resolve, at(0));
     assert_eq!(resolved.after_arrivals(&arrived(1, false, at(5))), None, "it waits for its automatic retry");
     let again = resolved.after_arrivals(&arrived(1, true, at(9))).expect("it wakes");
-    let regressed = again.progress.regressed.as_ref().expect("it says so");
-    assert_eq!((regressed.at, regressed.since, regressed.was), (at(9), at(0), Phase::Resolved));
-    assert_eq!((again.phase(), &regressed.by, &regressed.why), (Phase::Open, &ada(), &Why::CameAgain));
+    let reopened = again.progress.reopened.as_ref().expect("it says so");
+    assert_eq!((reopened.at, reopened.since, reopened.was), (at(9), at(0), Phase::Resolved));
+    assert_eq!((again.phase(), &reopened.by, &reopened.why), (Phase::Open, &ada(), &Why::CameAgain));
     let taken = does(&again, &GroupCommand::Acknowledge, at(10));
-    assert_eq!(taken.progress.regressed, again.progress.regressed, "whoever is at it has to know");
-    assert_eq!(does(&taken, &GroupCommand::Resolve, at(11)).progress.regressed, None);
+    assert_eq!(taken.progress.reopened, again.progress.reopened, "whoever is at it has to know");
+    assert_eq!(does(&taken, &GroupCommand::Resolve, at(11)).progress.reopened, None);
+}
+
+#[test]
+fn an_acknowledgement_ends_by_what_begins_anew() {
+    let acknowledged = does(&GroupState::default(), &GroupCommand::Acknowledge, at(5));
+    let ends = |before, now| {
+        let arrivals = Arrivals { before, now, ..arrived(1, now.is_some(), at(9)) };
+        acknowledged.after_arrivals(&arrivals).map(|state| state.progress.reopened.map(|it| it.reason()))
+    };
+    let (high, normal) = (Some(Importance::High), Some(Importance::Normal));
+    assert_eq!(ends(None, normal), Some(Some("a dead letter came when none was open".to_owned())));
+    assert_eq!(ends(normal, high), Some(Some("a dead letter is high, more important than any before".to_owned())));
+    for (before, now) in [(high, normal), (high, high), (normal, None), (None, None)] {
+        assert_eq!(ends(before, now), None, "{before:?} {now:?}");
+    }
+    // One that was received before, and was open before.
+    let moved = Arrivals { before: None, now: normal, ..arrived(0, false, at(1)) };
+    let again = acknowledged.after_arrivals(&moved).and_then(|state| state.progress.reopened);
+    assert_eq!(again.map(|reopened| reopened.at), Some(at(5)), "it ends no earlier than it began");
+}
+
+#[test]
+fn what_a_clock_that_was_ahead_has_set_is_set_now() {
+    let ahead = |command: &GroupCommand| does(&GroupState::default(), command, at(600));
+    let right = |state: &GroupState| state.with_clock_put_back(at(60));
+    let resolved = right(&ahead(&GroupCommand::Resolve)).expect("it was ahead");
+    assert_eq!((resolved.set_aside_since(), &resolved.last), (Some(at(60)), &None));
+    assert_eq!(right(&resolved), None, "once");
+    let snoozed = ahead(&GroupCommand::Snooze(Until::Time(at(900))));
+    assert_eq!(right(&snoozed).and_then(|state| state.wake_at()), Some(at(360)), "it takes as long as it was to take");
+    let before = does(&GroupState::default(), &GroupCommand::Snooze(Until::Time(at(900))), at(30));
+    assert_eq!(right(&before), None);
 }
 
 #[test]
@@ -183,13 +228,13 @@ fn a_snooze_ends_by_what_it_waits_for_and_nothing_else() {
     assert_eq!(until_time.after_change("x".to_owned(), at(1)), None);
     assert_eq!(until_time.after_time(at(3_599)), None);
     assert_eq!(until_time.after_time(at(3_600)).map(|state| state.phase()), Some(Phase::Open));
-    let until_more = snoozed(Until::More { more: 3, come: 2 });
+    let until_more = snoozed(Until::More { more: 3, arrived: 2 });
     assert_eq!(until_more.after_time(at(9_999)), None);
     let two = until_more.after_arrivals(&arrived(2, false, at(1))).expect("they are counted from the beginning");
     assert_eq!((two.phase(), two.version()), (Phase::Snoozed, until_more.version()));
     assert_eq!(two.after_arrivals(&arrived(0, false, at(2))), None);
     let woken = two.after_arrivals(&arrived(1, false, at(2))).expect("it wakes");
-    assert_eq!(woken.progress.regressed.map(|regressed| regressed.reason()), Some("3 more dead letters came".into()));
+    assert_eq!(woken.progress.reopened.map(|reopened| reopened.reason()), Some("3 more dead letters came".into()));
     let until_change = snoozed(Until::Change);
     assert_eq!(until_change.after_arrivals(&arrived(9, true, at(1))), None);
     assert_eq!(until_change.after_change("x".to_owned(), at(1)).map(|state| state.phase()), Some(Phase::Open));

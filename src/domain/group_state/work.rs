@@ -2,13 +2,15 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 /// Characters of the address of a ticket.
 const LONGEST_TICKET: usize = 2_000;
 
 /// Who a group is given to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Assignee {
     User(String),
     Team(String),
@@ -37,6 +39,20 @@ impl fmt::Display for Assignee {
             Self::User(name) => write!(f, "user:{name}"),
             Self::Team(name) => write!(f, "team:{name}"),
         }
+    }
+}
+
+impl From<Assignee> for String {
+    fn from(assignee: Assignee) -> Self {
+        assignee.to_string()
+    }
+}
+
+impl TryFrom<String> for Assignee {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Somebody is at the group of an incident.
+//! The group of an incident is acknowledged.
 
 use amqp_message::time::Timestamp;
 
@@ -8,14 +8,14 @@ use crate::{
     store::{IncidentRecord, StoreError, Telling},
 };
 
-/// Since when somebody is at a group.
-pub(super) fn taken_at(group: &Group) -> Option<Timestamp> {
-    let is_taken = group.state.phase() == Phase::Acknowledged;
-    group.state.progress.set.as_ref().filter(|_| is_taken).map(|(_, at)| *at)
+/// Since when a group is acknowledged.
+pub(super) fn acknowledged_at(group: &Group) -> Option<Timestamp> {
+    let is_acknowledged = group.state.phase() == Phase::Acknowledged;
+    group.state.progress.set.as_ref().filter(|_| is_acknowledged).map(|(_, at)| *at)
 }
 
 impl Incidents {
-    /// Tells those who were notified that somebody is at it, where they have a use for that; or notes that nobody is any more.
+    /// Tells those who were notified that it is acknowledged, where they have a use for that; or notes that it is no more.
     pub(super) async fn acknowledge(
         &self,
         was: &IncidentRecord,
@@ -29,8 +29,8 @@ impl Incidents {
         if self.store.acknowledge_incident(was, since, &telling).await? {
             tracing::info!(
                 incident = was.incident.key,
-                is_taken = since.is_some(),
-                "who is at an incident has changed"
+                is_acknowledged = since.is_some(),
+                "whether an incident is acknowledged has changed"
             );
             self.outbox.notify();
         }

@@ -1,7 +1,7 @@
 //! Incidents: notifying users of what concerns them now, once, and when it is over.
 //!
 //! A group with open letters of an importance that pages people is one incident, however many letters it has. It ends
-//! by itself with the last of them, and when somebody snoozes or resolves the group; while somebody is at it, nobody is
+//! by itself with the last of them, and when somebody snoozes or resolves the group; while it is acknowledged, nobody is
 //! reminded ([`acknowledged`]). Many groups that begin together are one ([`storms`]). What the watch raises is an incident too. What is reported is decided and written down
 //! in one commit; [`super::deliveries`] sends it.
 
@@ -115,14 +115,16 @@ impl Incidents {
         let mut newcomers = Vec::new();
         for group in self.concerning().await? {
             let Some(importance) = self.importance(&group) else { continue };
-            let taken_at = acknowledged::taken_at(&group);
-            let Some(incident) = storms.take(self.of_group(&group, importance, now), taken_at) else { continue };
+            let acknowledged_at = acknowledged::acknowledged_at(&group);
+            let Some(incident) = storms.take(self.of_group(&group, importance, now), acknowledged_at) else { continue };
             let (key, is_quiet) = (incident.key.clone(), self.is_quiet(importance, now));
             let told = match open.remove(&key) {
-                Some(was) if was.told_at.is_some() || is_quiet => self.go_on(&was, &incident, taken_at, now).await,
+                Some(was) if was.told_at.is_some() || is_quiet => {
+                    self.go_on(&was, &incident, acknowledged_at, now).await
+                }
                 None if is_quiet => self.open(&incident, now).await.map(drop),
                 record => {
-                    newcomers.push(Newcomer { incident, record, taken_at });
+                    newcomers.push(Newcomer { incident, record, acknowledged_at });
                     continue;
                 }
             };
@@ -204,35 +206,30 @@ impl Incidents {
     }
 
     /// Notifies of an incident that is open: for the first time after quiet hours, to more people when it has become more important,
-    /// or once more, unless somebody is at it since then.
+    /// or once more, unless it is acknowledged.
     async fn go_on(
         &self,
         was: &IncidentRecord,
         incident: &Incident,
-        taken_at: Option<Timestamp>,
+        acknowledged_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let incident = Incident { opened_at: was.incident.opened_at, ..incident.clone() };
-        let taken_at = taken_at.filter(|at| *at >= incident.opened_at);
-        let is_more = incident.importance < was.incident.importance;
+        let is_acknowledged = acknowledged_at.is_some();
         let Some(told_at) = was.told_at else {
-            if self.is_quiet(incident.importance, now) || (taken_at.is_some() && !is_more) {
+            if self.is_quiet(incident.importance, now) || is_acknowledged {
                 return Ok(());
             }
             return self.tell(was, &incident, None, now).await;
         };
-        if is_more {
+        if incident.importance < was.incident.importance {
             return self.tell(was, &incident, None, now).await;
         }
-        if taken_at.is_some() != was.acknowledged_at.is_some() {
-            self.acknowledge(was, taken_at, now).await?;
+        if is_acknowledged != was.acknowledged_at.is_some() {
+            self.acknowledge(was, acknowledged_at, now).await?;
         }
         let every = self.settings.remind_every;
-        if taken_at.is_some()
-            || every.is_zero()
-            || now.since(told_at) < every
-            || self.is_quiet(incident.importance, now)
-        {
+        if is_acknowledged || every.is_zero() || now.since(told_at) < every || self.is_quiet(incident.importance, now) {
             return Ok(());
         }
         self.tell(was, &incident, Some(IncidentEvent::Reminded), now).await

@@ -20,16 +20,16 @@ pub(super) struct Newcomer {
     pub incident: Incident,
     /// Its incident, where it was opened in quiet hours.
     pub record: Option<IncidentRecord>,
-    /// Since when somebody is at it.
-    pub taken_at: Option<Timestamp>,
+    /// Since when it is acknowledged.
+    pub acknowledged_at: Option<Timestamp>,
 }
 
 /// A storm that is open, and what was found of its groups.
 struct OpenStorm {
     record: IncidentRecord,
     found: Vec<Incident>,
-    /// Since when somebody is at each of the groups that it had.
-    taken: Vec<Option<Timestamp>>,
+    /// Since when each of the groups that it had is acknowledged.
+    acknowledged: Vec<Option<Timestamp>>,
 }
 
 /// All storms that are open.
@@ -37,11 +37,16 @@ pub(super) struct Storms(Vec<OpenStorm>);
 
 impl Storms {
     pub fn of(records: Vec<IncidentRecord>) -> Self {
-        Self(records.into_iter().map(|record| OpenStorm { record, found: Vec::new(), taken: Vec::new() }).collect())
+        Self(
+            records
+                .into_iter()
+                .map(|record| OpenStorm { record, found: Vec::new(), acknowledged: Vec::new() })
+                .collect(),
+        )
     }
 
     /// Takes a group that belongs to a storm; gives back one that belongs to none, or has become more important.
-    pub fn take(&mut self, group: Incident, taken_at: Option<Timestamp>) -> Option<Incident> {
+    pub fn take(&mut self, group: Incident, acknowledged_at: Option<Timestamp>) -> Option<Incident> {
         let is_of = |storm: &&mut OpenStorm| {
             let of = storm.record.incident.storm.as_ref();
             storm.record.incident.importance <= group.importance
@@ -49,7 +54,7 @@ impl Storms {
         };
         let Some(storm) = self.0.iter_mut().find(is_of) else { return Some(group) };
         storm.found.push(group);
-        storm.taken.push(taken_at);
+        storm.acknowledged.push(acknowledged_at);
         None
     }
 
@@ -102,7 +107,7 @@ impl Incidents {
 
     async fn welcome_one(&self, new: &Newcomer, now: Timestamp) -> Result<(), StoreError> {
         let told = match &new.record {
-            Some(was) => self.go_on(was, &new.incident, new.taken_at, now).await,
+            Some(was) => self.go_on(was, &new.incident, new.acknowledged_at, now).await,
             None => self.open(&new.incident, now).await.map(drop),
         };
         super::skip_if_refused(&new.incident.key, told)
@@ -124,7 +129,7 @@ impl Incidents {
         }
         let groups = many.iter().map(|new| new.incident.clone());
         if let Some(storm) = storms.gathering(importance, now) {
-            storm.taken.extend(many.iter().map(|new| new.taken_at));
+            storm.acknowledged.extend(many.iter().map(|new| new.acknowledged_at));
             storm.found.extend(groups);
             return Ok(());
         }
@@ -140,12 +145,13 @@ impl Incidents {
 
     /// Says of each storm that it has grown, goes on or is over.
     pub(super) async fn follow(&self, storms: Storms, now: Timestamp) -> Result<(), StoreError> {
-        for OpenStorm { record, found, taken } in storms.0 {
-            // All of them are taken, or the storm is not.
-            let taken_at = taken.into_iter().collect::<Option<Vec<_>>>().and_then(|taken| taken.into_iter().min());
+        for OpenStorm { record, found, acknowledged } in storms.0 {
+            // All of them are acknowledged, or the storm is not.
+            let all = acknowledged.into_iter().collect::<Option<Vec<_>>>();
+            let acknowledged_at = all.and_then(|all| all.into_iter().min());
             let followed = match found.is_empty() {
                 true => self.end(&record, now).await.map(drop),
-                false => self.follow_one(&record, &found, taken_at, now).await,
+                false => self.follow_one(&record, &found, acknowledged_at, now).await,
             };
             super::skip_if_refused(&record.incident.key, followed)?;
         }
@@ -156,7 +162,7 @@ impl Incidents {
         &self,
         was: &IncidentRecord,
         found: &[Incident],
-        taken_at: Option<Timestamp>,
+        acknowledged_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let before = was.incident.storm.clone().unwrap_or_default();
@@ -175,7 +181,7 @@ impl Incidents {
             if is_changed && !self.store.keep_incident(was, &incident).await? {
                 return Ok(());
             }
-            return self.go_on(was, &incident, taken_at, now).await;
+            return self.go_on(was, &incident, acknowledged_at, now).await;
         };
         let storm = Storm { told: storm.joined, ..storm.clone() };
         let incident = Incident { storm: Some(storm), ..incident };

@@ -113,10 +113,13 @@ async fn groups(store: &StoreReader, filter: &LetterFilter) -> Result<Vec<Group>
     if !filter.groups.is_empty() {
         return store.groups_by_id(&filter.groups).await;
     }
-    if filter.search.is_some() || filter.since.is_some() || !filter.importances.is_empty() {
+    let is_of_open = filter.statuses == [Status::Open];
+    if filter.search.is_some() || filter.since.is_some() || !(is_of_open || filter.importances.is_empty()) {
         return store.groups_by_id(&store.groups_of_letters(filter).await?).await;
     }
     let filter = GroupFilter {
+        only_open: is_of_open,
+        importances: filter.importances.clone(),
         brokers: filter.brokers.clone(),
         queues: filter.queues.clone(),
         types: filter.types.clone(),

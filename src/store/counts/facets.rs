@@ -12,7 +12,14 @@ use crate::{
         group::{GroupFilter, GroupId},
         letter::{Importance, Status},
     },
-    store::{StoreError, StoreReader, db::on, letters::rows::parse},
+    store::{
+        StoreError, StoreReader,
+        db::{
+            id_list::{IdList, Unnest, numbers, push_uuids},
+            on,
+        },
+        letters::rows::parse,
+    },
 };
 
 /// The combination itself. An unknown queue is the empty string, which RabbitMQ lets no queue be called.
@@ -122,6 +129,26 @@ impl Matching {
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = FacetId> {
         self.facets.iter().map(|(id, _, _)| *id)
+    }
+
+    /// Pushes ` FROM …` with letters `l` in these facets and groups; further conditions may follow.
+    pub(crate) fn push_letters<DB: Unnest>(&self, query: &mut QueryBuilder<DB>)
+    where
+        for<'q> IdList: Encode<'q, DB> + Type<DB>,
+    {
+        query.push(" FROM letters l WHERE l.facet_id IN ").push(numbers(self.ids().map(|facet| facet.0)));
+        self.push_groups(query);
+    }
+
+    /// Pushes that letters `l` are in these groups.
+    pub(crate) fn push_groups<DB: Unnest>(&self, query: &mut QueryBuilder<DB>)
+    where
+        for<'q> IdList: Encode<'q, DB> + Type<DB>,
+    {
+        if let Some(groups) = &self.groups {
+            query.push(" AND l.group_id IN ");
+            push_uuids(query, groups.iter().map(|home| home.group.as_uuid()).collect());
+        }
     }
 
     /// The ranges of the indexes in which all that matches stands.

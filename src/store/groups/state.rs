@@ -11,9 +11,7 @@ use crate::{
         activity::{Area, AuditEntry, Concerns},
         actor::Actor,
         group::{Group, GroupId},
-        group_state::{
-            Assignee, GroupCommand, GroupRefusal, GroupState, LastChange, Phase, Progress, Regressed, Until, Why,
-        },
+        group_state::{Assignee, GroupCommand, GroupRefusal, GroupState, LastChange, Phase, Progress},
         rights::Right,
         version::{Changed, Expected},
     },
@@ -37,150 +35,38 @@ pub struct GroupOrder<'a> {
 /// The result for each of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupReport {
-    /// Those that are changed, or are as they are to be.
     pub done: Vec<GroupId>,
+    /// Those that are as they are to be already.
+    pub unchanged: Vec<GroupId>,
     pub refused: Vec<(GroupId, GroupRefusal)>,
 }
 
+/// All of a state but what has columns of its own.
 #[derive(Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
 struct Stored {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phase: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<StoredUntil>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    set: Option<(String, i64)>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    regressed: Option<StoredRegressed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last: Option<StoredLast>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredUntil {
-    Time(i64),
-    More { more: u64, come: u64 },
-    Change,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredRegressed {
-    at: i64,
-    was: String,
-    by: String,
-    since: i64,
-    why: StoredWhy,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredWhy {
-    CameAgain,
-    Time,
-    More(u64),
-    Changed(String),
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredLast {
-    at: i64,
-    before: Box<Stored>,
-    assignee: Option<String>,
-}
-
-impl From<&Progress> for Stored {
-    fn from(progress: &Progress) -> Self {
-        Self {
-            phase: Some(progress.phase.to_string()),
-            until: progress.until.map(|until| match until {
-                Until::Time(at) => StoredUntil::Time(at.as_micros()),
-                Until::More { more, come } => StoredUntil::More { more, come },
-                Until::Change => StoredUntil::Change,
-            }),
-            set: progress.set.as_ref().map(|(by, at)| (by.to_string(), at.as_micros())),
-            regressed: progress.regressed.as_ref().map(|Regressed { at, was, by, since, why }| StoredRegressed {
-                at: at.as_micros(),
-                was: was.to_string(),
-                by: by.to_string(),
-                since: since.as_micros(),
-                why: match why {
-                    Why::CameAgain => StoredWhy::CameAgain,
-                    Why::Time => StoredWhy::Time,
-                    Why::More(n) => StoredWhy::More(*n),
-                    Why::Changed(what) => StoredWhy::Changed(what.clone()),
-                },
-            }),
-            last: None,
-        }
-    }
-}
-
-impl Stored {
-    fn progress(self, phase: Option<Phase>) -> Result<Progress, StoreError> {
-        let word = |word: &str| parse("a state of a group", word);
-        let regressed = self.regressed.map(|stored| {
-            Ok::<_, StoreError>(Regressed {
-                at: Timestamp::from_micros(stored.at),
-                was: word(&stored.was)?,
-                by: Actor::named(stored.by),
-                since: Timestamp::from_micros(stored.since),
-                why: match stored.why {
-                    StoredWhy::CameAgain => Why::CameAgain,
-                    StoredWhy::Time => Why::Time,
-                    StoredWhy::More(n) => Why::More(n),
-                    StoredWhy::Changed(what) => Why::Changed(what),
-                },
-            })
-        });
-        Ok(Progress {
-            phase: match (phase, self.phase) {
-                (Some(phase), _) => phase,
-                (None, Some(phase)) => word(&phase)?,
-                (None, None) => Phase::Open,
-            },
-            until: self.until.map(|until| match until {
-                StoredUntil::Time(at) => Until::Time(Timestamp::from_micros(at)),
-                StoredUntil::More { more, come } => Until::More { more, come },
-                StoredUntil::Change => Until::Change,
-            }),
-            set: self.set.map(|(by, at)| (Actor::named(by), Timestamp::from_micros(at))),
-            regressed: regressed.transpose()?,
-        })
-    }
+    /// Its phase is that of the column.
+    #[serde(flatten)]
+    progress: Progress,
+    #[serde(rename = "undo", skip_serializing_if = "Option::is_none")]
+    last: Option<LastChange>,
 }
 
 /// The state that the columns of a group say.
 pub(super) fn read(phase: &str, progress: &str, assignee: &str, ticket: String) -> Result<GroupState, StoreError> {
     let phase: Phase = parse("a state of a group", phase)?;
     let unreadable = |error: serde_json::Error| StoreError::Unreadable { what: "a group", why: error.to_string() };
-    let mut stored: Stored =
+    let Stored { progress, last } =
         if progress.is_empty() { Stored::default() } else { serde_json::from_str(progress).map_err(unreadable)? };
-    let last = stored.last.take().map(|StoredLast { at, before, assignee }| {
-        let before = (before.progress(None)?, read_assignee(assignee.as_deref().unwrap_or_default())?);
-        Ok::<_, StoreError>(LastChange { at: Timestamp::from_micros(at), before: Box::new(before) })
-    });
     Ok(GroupState {
-        progress: stored.progress(Some(phase))?,
-        assignee: read_assignee(assignee)?,
+        progress: Progress { phase, ..progress },
+        assignee: Some(assignee).filter(|text| !text.is_empty()).map(|text| parse("an assignee", text)).transpose()?,
         ticket: Some(ticket).filter(|ticket| !ticket.is_empty()),
-        last: last.transpose()?,
+        last,
     })
 }
 
-fn read_assignee(text: &str) -> Result<Option<Assignee>, StoreError> {
-    if text.is_empty() { Ok(None) } else { parse("an assignee", text).map(Some) }
-}
-
-/// All of a state but what has columns of its own.
-fn written(state: &GroupState) -> String {
-    let last = state.last.as_ref().map(|LastChange { at, before }| StoredLast {
-        at: at.as_micros(),
-        before: Box::new(Stored::from(&before.0)),
-        assignee: before.1.as_ref().map(Assignee::to_string),
-    });
-    serde_json::json!(Stored { phase: None, last, ..Stored::from(&state.progress) }).to_string()
+fn written(GroupState { progress, last, .. }: &GroupState) -> String {
+    serde_json::json!(Stored { progress: progress.clone(), last: last.clone() }).to_string()
 }
 
 /// Writes the state of a group that is locked.
@@ -230,7 +116,7 @@ impl Store {
         for id in ids {
             match decide(groups.get(&id), order, expected)? {
                 Err(refusal) => report.refused.push((id, refusal)),
-                Ok(None) => report.done.push(id),
+                Ok(None) => report.unchanged.push(id),
                 Ok(Some((group, state))) => {
                     write(&mut tx, id, &state).await?;
                     let detail = order.command.detail();
@@ -259,7 +145,7 @@ fn decide<'g>(
         return Ok(Err(GroupRefusal::NotAllowed));
     }
     expected.check(Some(group))?;
-    let after = group.state.after(order.command, order.by, order.at);
+    let after = group.state_after(order.command, order.by, order.at);
     Ok(after.map(|state| state.map(|state| (group, state))))
 }
 
@@ -274,4 +160,49 @@ pub(super) async fn log(
     let entry = AuditEntry::new(at, by, Area::Groups, action, group.id.to_string());
     let concerns = Concerns::Queue(group.key.broker.clone(), group.key.queue.clone().unwrap_or_default());
     audit::append(tx, &AuditEntry { detail, concerns, ..entry }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::group_state::{Before, Reopened, Until, Why};
+
+    /// As version 0012 of the tables has it.
+    #[test]
+    fn what_was_written_before_is_read() {
+        let until = r#"{"until":{"more":{"more":3,"come":1}},"set":["ada",7],"last":
+            {"at":7,"before":{"phase":"open"},"assignee":null}}"#;
+        let state = read("snoozed", until, "user:ada", String::new()).unwrap();
+        assert_eq!(state.progress.until, Some(Until::More { more: 3, arrived: 1 }));
+        assert_eq!(state.progress.set, Some((Actor::named("ada"), Timestamp::from_micros(7))));
+        assert_eq!((state.phase(), state.last), (Phase::Snoozed, None), "more than was changed is not undone");
+        let changed = r#"{"regressed":{"at":9,"was":"snoozed","by":"ada","since":7,"why":{"changed":"x"}}}"#;
+        let at = Timestamp::from_micros;
+        let reopened = Reopened {
+            at: at(9),
+            was: Phase::Snoozed,
+            by: Actor::named("ada"),
+            since: at(7),
+            why: Why::Changed("x".into()),
+        };
+        assert_eq!(read("open", changed, "", String::new()).unwrap().progress.reopened, Some(reopened));
+        for (until, expected) in [(r#""change""#, Until::Change), (r#"{"time":5}"#, Until::Time(at(5)))] {
+            let text = format!(r#"{{"until":{until},"set":["ada",7]}}"#);
+            assert_eq!(read("snoozed", &text, "", String::new()).unwrap().progress.until, Some(expected));
+        }
+        assert_eq!(read("open", "", "", String::new()).unwrap(), GroupState::default());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let set = Some((Actor::named("ada"), Timestamp::from_micros(7)));
+        let snoozed = Progress { phase: Phase::Snoozed, until: Some(Until::Change), set, ..Progress::default() };
+        let assignee = Some(Assignee::Team("x".to_owned()));
+        for before in [Before::Progress(Box::new(snoozed.clone())), Before::Assignee(None), Before::Assignee(assignee)]
+        {
+            let last = Some(LastChange { at: Timestamp::from_micros(8), before });
+            let state = GroupState { progress: snoozed.clone(), last, ..GroupState::default() };
+            assert_eq!(read("snoozed", &written(&state), "", String::new()).unwrap(), state);
+        }
+    }
 }

@@ -95,7 +95,7 @@ impl GroupTally {
             change_groups(tx, chunk).await?;
             let steps = chunk.iter().filter(|change| change.steps.iter().any(|step| step.by > 0));
             let steps: HashMap<GroupId, &[Step]> = steps.map(|change| (change.group, &*change.steps)).collect();
-            waking::come(tx, &steps).await?;
+            waking::arrived(tx, &steps).await?;
         }
         let hours: Vec<_> = self.hours.into_iter().filter(|(_, hour)| hour.is_change()).collect();
         for chunk in hours.chunks(CHUNK) {
@@ -111,7 +111,8 @@ impl GroupTally {
             for (place, by) in places {
                 if let Some((status, importance)) = kinds.get(&place.facet) {
                     *change.count(*status, *importance) += by;
-                    change.steps.push(Step { received_at: place.received_at, by, status: *status });
+                    let (status, importance) = (*status, *importance);
+                    change.steps.push(Step { received_at: place.received_at, by, status, importance });
                 }
                 if by > 0 {
                     change.seen(place.received_at);

@@ -1,4 +1,5 @@
-//! Waking groups that were set aside: when letters come, when their time is over, when something about them changes.
+//! Opening groups again that were acknowledged or set aside: when letters come, when their time is over, when something about
+//! them changes.
 
 use std::collections::HashMap;
 
@@ -11,8 +12,8 @@ use crate::{
     domain::{
         actor::Actor,
         group::{Group, GroupId},
-        group_state::{Arrivals, GroupState, Until},
-        letter::Status,
+        group_state::{Arrivals, GroupState, Known, Until},
+        letter::{Importance, Status},
     },
     store::{
         Store, StoreError, StoreReader,
@@ -20,12 +21,16 @@ use crate::{
     },
 };
 
+/// Groups that are changed in one commit.
+const AT_ONCE: usize = 1_000;
+
 /// A letter that has come into a group or left it.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     pub received_at: Timestamp,
     pub by: i64,
     pub status: Status,
+    pub importance: Importance,
 }
 
 /// A snoozed group that waits for something about its letters to change.
@@ -36,42 +41,53 @@ pub struct Waiting {
     pub since: Timestamp,
 }
 
-/// What has come into groups that nobody else changes until the transaction ends wakes those that were set aside.
-pub(super) async fn come(tx: &mut Tx, steps: &HashMap<GroupId, &[Step]>) -> Result<(), StoreError> {
-    let aside = aside(tx, steps.keys()).await?;
-    if aside.is_empty() {
+/// What has come into groups that nobody else changes until the transaction ends opens those again that it concerns.
+pub(super) async fn arrived(tx: &mut Tx, steps: &HashMap<GroupId, &[Step]>) -> Result<(), StoreError> {
+    let not_open = not_open(tx, steps.keys()).await?;
+    if not_open.is_empty() {
         return Ok(());
     }
-    for (id, group) in locked(tx, &aside).await? {
-        let Some((since, steps)) = group.state.aside_since().zip(steps.get(&id)) else { continue };
-        if let Some(state) = group.state.after_arrivals(&arrivals(since, steps)) {
+    for (id, group) in locked(tx, &not_open).await? {
+        let Some(((_, since), steps)) = group.state.progress.set.as_ref().zip(steps.get(&id)) else { continue };
+        if let Some(state) = group.state.after_arrivals(&arrivals(&group, *since, steps)) {
             wake(tx, &group, &state).await?;
         }
     }
     Ok(())
 }
 
-async fn aside(tx: &mut Tx, groups: impl Iterator<Item = &GroupId>) -> Result<Vec<GroupId>, StoreError> {
+async fn not_open(tx: &mut Tx, groups: impl Iterator<Item = &GroupId>) -> Result<Vec<GroupId>, StoreError> {
     let groups: Vec<Uuid> = groups.map(|group| group.as_uuid()).collect();
     if groups.is_empty() {
         return Ok(Vec::new());
     }
     let ids: Vec<Uuid> = on!(tx, |tx| {
-        let mut select = QueryBuilder::new("SELECT id FROM groups WHERE state IN ('snoozed', 'resolved') AND id IN ");
+        let mut select = QueryBuilder::new("SELECT id FROM groups WHERE state <> 'open' AND id IN ");
         push_uuids(&mut select, groups);
         select.build_query_scalar().fetch_all(&mut **tx).await?
     });
     Ok(ids.into_iter().map(GroupId::from_uuid).collect())
 }
 
-/// What of it came after the group was set aside. What has only moved has left its place and come into another.
-fn arrivals(since: Timestamp, steps: &[Step]) -> Arrivals {
+/// What of it came after the state of the group was set. What has only moved has left its place and come into another.
+fn arrivals(group: &Group, since: Timestamp, steps: &[Step]) -> Arrivals {
     let new = || steps.iter().filter(|step| step.received_at > since);
     Arrivals {
         more: new().map(|step| step.by).sum::<i64>().max(0),
         open_at: new().filter(|step| step.by > 0 && step.status == Status::Open).map(|step| step.received_at).min(),
         last_at: new().map(|step| step.received_at).max().unwrap_or(since),
+        before: before(group, steps),
+        now: group.importance(),
     }
+}
+
+/// The most important among the letters that were open before these steps, which are counted already.
+fn before(group: &Group, steps: &[Step]) -> Option<Importance> {
+    let of = |importance: &Importance| {
+        let these = steps.iter().filter(|step| step.status == Status::Open && step.importance == *importance);
+        group.open[*importance as usize].saturating_add_signed(-these.map(|step| step.by).sum::<i64>())
+    };
+    Importance::ALL.iter().find(|importance| of(importance) > 0).copied()
 }
 
 /// Writes a state that nobody has asked for.
@@ -80,8 +96,8 @@ async fn wake(tx: &mut Tx, group: &Group, state: &GroupState) -> Result<(), Stor
     if group.state.phase() == state.phase() {
         return Ok(());
     }
-    let Some(regressed) = &state.progress.regressed else { return Ok(()) };
-    log(tx, group, ("wake", regressed.reason()), &Actor::system(), regressed.at).await
+    let Some(reopened) = &state.progress.reopened else { return Ok(()) };
+    log(tx, group, ("wake", reopened.reason()), &Actor::system(), reopened.at).await
 }
 
 impl Store {
@@ -97,6 +113,26 @@ impl Store {
     /// Wakes a group that waits for a change, of which this was found; says whether it still did.
     pub async fn wake_changed(&self, id: GroupId, what: &str, at: Timestamp) -> Result<bool, StoreError> {
         Ok(self.wake_each(&[id], |state| state.after_change(what.to_owned(), at)).await? > 0)
+    }
+
+    /// Keeps what was known of the letters of a group when it was snoozed, where it still is since then.
+    pub async fn keep_known(&self, id: GroupId, since: Timestamp, known: &Known) -> Result<(), StoreError> {
+        let keep = |state: &GroupState| {
+            let is_same = state.set_aside_since() == Some(since);
+            is_same.then(|| state.with_known(known.clone())).flatten()
+        };
+        self.wake_each(&[id], keep).await.map(drop)
+    }
+
+    /// Groups that were changed by a clock that was ahead are as if they were changed now.
+    pub(crate) async fn put_back_clock_of_groups(&self, now: Timestamp) -> Result<(), StoreError> {
+        const CHANGED: &str = "SELECT id FROM groups WHERE progress <> '' ORDER BY id";
+        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(CHANGED).fetch_all(pool).await?);
+        let ids: Vec<GroupId> = ids.into_iter().map(GroupId::from_uuid).collect();
+        for some in ids.chunks(AT_ONCE) {
+            self.wake_each(some, |state| state.with_clock_put_back(now)).await?;
+        }
+        Ok(())
     }
 
     async fn wake_each(
@@ -121,14 +157,14 @@ impl Store {
 }
 
 impl StoreReader {
-    /// Snoozed groups that wait for a change, and into which letters have come since.
+    /// Snoozed groups that wait for a change.
     pub async fn groups_to_compare(&self) -> Result<Vec<Waiting>, StoreError> {
         const SNOOZED: &str = "SELECT id FROM groups WHERE state = 'snoozed' AND wake_at IS NULL";
         let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(SNOOZED).fetch_all(pool).await?);
         let ids: Vec<GroupId> = ids.into_iter().map(GroupId::from_uuid).collect();
         let groups = self.groups_by_id(&ids).await?;
         let waits = |group: Group| {
-            let since = group.state.aside_since()?;
+            let since = group.state.set_aside_since()?;
             let is_meant = group.state.progress.until == Some(Until::Change);
             is_meant.then_some(Waiting { group, since })
         };

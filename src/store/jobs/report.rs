@@ -1,7 +1,5 @@
 //! The outcomes of the retries of a job, by what they failed with.
 
-use std::collections::BTreeSet;
-
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
@@ -12,6 +10,7 @@ use crate::{
         Store, StoreError, StoreReader,
         db::{Sql, on},
         letters::rows::bigint,
+        search::counts::push_times,
     },
 };
 
@@ -65,25 +64,21 @@ impl StoreReader {
     /// The groups that the letters are in that match.
     pub async fn groups_of_letters(&self, filter: &LetterFilter) -> Result<Vec<GroupId>, StoreError> {
         let matching = self.matching(filter).await?;
-        let (plan, ranges) = (self.plan(filter, &matching).await?, matching.ranges());
-        let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
-        let until = filter.until.unwrap_or(Timestamp::MAX);
-        let mut found = BTreeSet::new();
-        for range in ranges {
-            let groups: Vec<Uuid> = on!(self.db.reader(), |pool| {
-                let mut select =
-                    QueryBuilder::new("SELECT DISTINCT l.group_id FROM letters l WHERE l.group_id IS NOT NULL AND ");
-                range.push(&mut select);
-                select.push(" AND received_at >= ").push_bind(since.as_micros());
-                select.push(" AND received_at < ").push_bind(until.as_micros());
-                if let Some(plan) = &plan {
-                    plan.push_whole(&mut select);
-                }
-                select.build_query_scalar().persistent(false).fetch_all(pool).await?
-            });
-            found.extend(groups.into_iter().map(GroupId::from_uuid));
+        if matching.facets.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(found.into_iter().collect())
+        let plan = self.plan(filter, &matching).await?;
+        let groups: Vec<Uuid> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT DISTINCT l.group_id ");
+            match &plan {
+                Some(plan) => plan.push_letters(&mut select, &matching),
+                None => matching.push_letters(&mut select),
+            }
+            push_times(&mut select, filter);
+            select.push(" AND l.group_id IS NOT NULL");
+            select.build_query_scalar().persistent(false).fetch_all(pool).await?
+        });
+        Ok(groups.into_iter().map(GroupId::from_uuid).collect())
     }
 
     /// Letters of a job in one state, for its report.

@@ -1,4 +1,4 @@
-//! That somebody is at an incident.
+//! That an incident is acknowledged.
 
 use amqp_message::time::Timestamp;
 
@@ -6,7 +6,7 @@ use super::incidents::{IncidentRecord, Telling, finish};
 use crate::store::{Store, StoreError, db::on};
 
 impl Store {
-    /// Writes down that somebody is at an open incident, or with `None` that nobody is any more; says whether that was not
+    /// Writes down since when an open incident is acknowledged, or with `None` that it is no more; says whether that was not
     /// known.
     pub async fn acknowledge_incident(
         &self,

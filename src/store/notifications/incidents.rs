@@ -29,7 +29,7 @@ pub struct IncidentRecord {
     pub incident: Incident,
     /// When users were notified last; `None`: not yet, for it began in quiet hours.
     pub told_at: Option<Timestamp>,
-    /// Since when those who were notified know that somebody is at it.
+    /// Since when it is acknowledged, as those who were notified know.
     pub acknowledged_at: Option<Timestamp>,
     /// Who was notified that it is open, and as how important last.
     pub told: BTreeMap<Channel, Importance>,

@@ -129,7 +129,8 @@ fn of_any_status(filter: &LetterFilter) -> LetterFilter {
     LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() }
 }
 
-fn push_times<DB: Database>(query: &mut QueryBuilder<DB>, filter: &LetterFilter)
+/// Pushes that letters `l` were received in the time that is asked for.
+pub(crate) fn push_times<DB: Database>(query: &mut QueryBuilder<DB>, filter: &LetterFilter)
 where
     for<'q> i64: Encode<'q, DB> + Type<DB>,
 {

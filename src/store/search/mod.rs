@@ -1,7 +1,7 @@
 //! Searches: the index that they are answered from, and the condition that they are in SQL.
 
 mod condition;
-mod counts;
+pub(crate) mod counts;
 mod expression;
 mod fragment;
 pub(crate) mod index;

@@ -20,7 +20,7 @@ use crate::{
         StoreError, StoreReader,
         counts::facets::Matching,
         db::{
-            id_list::{IdList, Unnest, numbers, push_uuids},
+            id_list::{IdList, Unnest, numbers},
             on,
         },
     },
@@ -68,25 +68,17 @@ impl Plan {
         for<'q> Uuid: Encode<'q, DB> + Type<DB>,
         for<'q> IdList: Encode<'q, DB> + Type<DB>,
     {
-        let facets = numbers(matching.ids().map(|facet| facet.0));
-        match &self.found {
-            Some(found) => {
-                query.push(" FROM ");
-                found.push(query);
-                // Nothing that a database could rather begin with.
-                query.push(" AS found CROSS JOIN letters l WHERE l.id = found.id AND CASE WHEN l.facet_id IN ");
-                query.push(facets).push(" THEN TRUE ELSE FALSE END AND ");
-                self.beside.push(query);
-            }
-            None => {
-                query.push(" FROM letters l WHERE l.facet_id IN ").push(facets).push(" AND ");
-                self.whole.push(query);
-            }
-        }
-        if let Some(groups) = &matching.groups {
-            query.push(" AND l.group_id IN ");
-            push_uuids(query, groups.iter().map(|home| home.group.as_uuid()).collect());
-        }
+        let Some(found) = &self.found else {
+            matching.push_letters(query);
+            return self.push_whole(query);
+        };
+        query.push(" FROM ");
+        found.push(query);
+        // Nothing that a database could rather begin with.
+        query.push(" AS found CROSS JOIN letters l WHERE l.id = found.id AND CASE WHEN l.facet_id IN ");
+        query.push(numbers(matching.ids().map(|facet| facet.0))).push(" THEN TRUE ELSE FALSE END AND ");
+        self.beside.push(query);
+        matching.push_groups(query);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     domain::{
         access::Right,
         group::{Group, GroupId, Hour, Outcome},
-        group_state::{GroupState, Regressed, Until},
+        group_state::{GroupState, Reopened, Until},
         policy::PolicyBook,
         version::{Version, Versioned},
     },
@@ -157,7 +157,7 @@ pub struct StateItem {
     state_at: Option<String>,
     /// What ends its snooze; null where it is not snoozed.
     snoozed_until: Option<SnoozeItem>,
-    /// That it was snoozed or resolved and is open again by itself; null where it has not.
+    /// That it was acknowledged, snoozed or resolved and is open again by itself; null where it has not.
     regressed: Option<RegressedItem>,
     /// `user:NAME` or `team:NAME`.
     assignee: Option<String>,
@@ -177,12 +177,12 @@ struct SnoozeItem {
     change: bool,
 }
 
-/// Why a group that was snoozed or resolved is open again.
+/// Why a group is open again by itself.
 #[derive(Serialize, ToSchema)]
 struct RegressedItem {
     #[schema(format = DateTime)]
     at: String,
-    /// What it was: `snoozed` or `resolved`, by whom and since when.
+    /// What it was: `acknowledged`, `snoozed` or `resolved`, by whom and since when.
     #[schema(value_type = words::GroupState)]
     was: &'static str,
     by: String,
@@ -202,7 +202,7 @@ impl From<&GroupState> for StateItem {
             state_by,
             state_at,
             snoozed_until: progress.until.map(SnoozeItem::from),
-            regressed: progress.regressed.as_ref().map(RegressedItem::from),
+            regressed: progress.reopened.as_ref().map(RegressedItem::from),
             assignee: state.assignee.as_ref().map(ToString::to_string),
             ticket: state.ticket.clone(),
         }
@@ -213,20 +213,20 @@ impl From<Until> for SnoozeItem {
     fn from(until: Until) -> Self {
         match until {
             Until::Time(at) => Self { time: Some(timestamp(at)), ..Self::default() },
-            Until::More { more, come } => Self { more: Some(more), come: Some(come), ..Self::default() },
+            Until::More { more, arrived } => Self { more: Some(more), come: Some(arrived), ..Self::default() },
             Until::Change => Self { change: true, ..Self::default() },
         }
     }
 }
 
-impl From<&Regressed> for RegressedItem {
-    fn from(regressed: &Regressed) -> Self {
+impl From<&Reopened> for RegressedItem {
+    fn from(reopened: &Reopened) -> Self {
         Self {
-            at: timestamp(regressed.at),
-            was: regressed.was.as_str(),
-            by: regressed.by.to_string(),
-            since: timestamp(regressed.since),
-            reason: regressed.reason(),
+            at: timestamp(reopened.at),
+            was: reopened.was.as_str(),
+            by: reopened.by.to_string(),
+            since: timestamp(reopened.since),
+            reason: reopened.reason(),
         }
     }
 }

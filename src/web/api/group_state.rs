@@ -219,10 +219,8 @@ pub async fn act(
     JsonBody((ids, command)): JsonBody<GroupsAction>,
 ) -> Result<Json<GroupsDone>, WebError> {
     let (report, at) = app.triage.act_on_groups(&ids, &command, &Expected::Anything, &user).await.map_err(changed)?;
+    let mut done: Vec<Uuid> = report.done.iter().chain(&report.unchanged).map(|id| id.as_uuid()).collect();
+    done.sort_unstable();
     let refused = report.refused.iter().map(|(id, why)| GroupRefused { id: id.as_uuid(), why: why.to_string() });
-    Ok(Json(GroupsDone {
-        done: report.done.iter().map(|id| id.as_uuid()).collect(),
-        refused: refused.collect(),
-        at: at.as_micros(),
-    }))
+    Ok(Json(GroupsDone { done, refused: refused.collect(), at: at.as_micros() }))
 }

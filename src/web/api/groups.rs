@@ -130,6 +130,10 @@ pub async fn change(
     Precondition(expected): Precondition,
     JsonBody(GroupEdit { note, commands }): JsonBody<GroupChange>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
+    if commands.is_empty() && note.is_none() {
+        let group = app.store().groups_by_id(&[id]).await?.pop();
+        expected.check(group.as_ref()).map_err(|changed| overtaken(&changed))?;
+    }
     let mut expected = expected;
     // The note alone has a version of its own, which must not stand for the rest.
     for command in &commands {

@@ -25,7 +25,10 @@ use crate::{
         input::FormPairs,
         query::{LetterQuery, Pairs},
         security::CurrentUser,
-        view::{group_state::done, report},
+        view::{
+            group_state::{done, unchanged},
+            report,
+        },
     },
 };
 
@@ -93,12 +96,17 @@ fn tell(command: &GroupCommand, report: &GroupReport, at: amqp_message::time::Ti
     let reasons: Vec<String> =
         report.refused.iter().map(|(_, refusal): &(_, GroupRefusal)| refusal.to_string()).collect();
     let reasons = || reasons.iter().map(String::as_str);
-    let (n_done, n_refused) = (report.done.len() as u64, report.refused.len() as u64);
-    match (n_done, n_refused) {
-        (0, _) => Toast::failed(report::not_done(reasons())),
-        (_, 0) => Toast::done(done(command, n_done, at)),
-        _ => Toast::done(format!("{} {}", done(command, n_done, at), report::others(n_refused, reasons()))),
+    let [n_done, n_unchanged, n_refused] =
+        [report.done.len(), report.unchanged.len(), report.refused.len()].map(|n| n as u64);
+    if n_done + n_unchanged == 0 {
+        return Toast::failed(report::not_done(reasons()));
     }
+    let parts = [
+        (n_done > 0).then(|| done(command, n_done, at)),
+        (n_unchanged > 0).then(|| unchanged(command, n_unchanged)),
+        (n_refused > 0).then(|| report::others(n_refused, reasons())),
+    ];
+    Toast::done(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
 /// Somebody has done something else with the group since its page was made.

@@ -5,7 +5,7 @@ use amqp_message::time::Timestamp;
 use super::{number, text, time::Moment};
 use crate::domain::{
     group::Group,
-    group_state::{Assignee, GroupCommand, GroupState, Phase, Progress, Regressed, Until},
+    group_state::{Assignee, GroupCommand, GroupState, Phase, Progress, Reopened, Until},
     version::Versioned,
 };
 
@@ -22,7 +22,7 @@ pub struct GroupStateView {
     /// What a snooze waits for.
     pub until: String,
     /// That it came again.
-    pub regressed: Option<RegressedView>,
+    pub reopened: Option<ReopenedView>,
     pub assignee: Option<AssigneeView>,
     pub ticket: Option<TicketView>,
     /// What a form is about.
@@ -30,7 +30,7 @@ pub struct GroupStateView {
 }
 
 #[derive(Debug)]
-pub struct RegressedView {
+pub struct ReopenedView {
     /// `regressed after 9 d`
     pub said: String,
     /// Why, and what it was.
@@ -56,14 +56,14 @@ pub struct TicketView {
 impl GroupStateView {
     pub fn new(group: &Group, now: Timestamp) -> Self {
         let GroupState { progress, assignee, ticket, .. } = &group.state;
-        let Progress { phase, until, set, regressed } = progress;
+        let Progress { phase, until, set, reopened, known: _ } = progress;
         let by = set.as_ref().map(|(by, _)| format!(" by {}", name(by.as_str()))).unwrap_or_default();
         Self {
             phase: phase.as_str(),
             said: if *phase == Phase::Open { phase.to_string() } else { format!("{phase}{by}") },
             at: set.as_ref().filter(|_| *phase != Phase::Open).map(|(_, at)| Moment::new(*at, now)),
             until: until.map(|until| waits_for(until, now)).unwrap_or_default(),
-            regressed: regressed.as_ref().map(|regressed| RegressedView::new(regressed, now)),
+            reopened: reopened.as_ref().map(|reopened| ReopenedView::new(reopened, now)),
             assignee: assignee.as_ref().map(AssigneeView::new),
             ticket: ticket.as_deref().map(TicketView::new),
             version: group.version().to_string(),
@@ -75,21 +75,25 @@ impl GroupStateView {
 fn waits_for(until: Until, now: Timestamp) -> String {
     match until {
         Until::Time(at) => format!("until {} ({})", Moment::new(at, now).compact, Moment::new(at, now).relative),
-        Until::More { more, come } => {
-            format!("{} of {} have come", number::thousands(come), number::plural(more, "more dead letter"))
+        Until::More { more, arrived } => {
+            format!("{} of {} have come", number::thousands(arrived), number::plural(more, "more dead letter"))
         }
         Until::Change => "until something about it changes".to_owned(),
     }
 }
 
-impl RegressedView {
-    fn new(regressed: &Regressed, now: Timestamp) -> Self {
-        let Regressed { at, was, by, since, .. } = regressed;
+impl ReopenedView {
+    fn new(reopened: &Reopened, now: Timestamp) -> Self {
+        let Reopened { at, was, by, since, .. } = reopened;
         let after = number::span(at.since(*since));
-        let said = if *was == Phase::Resolved { "regressed" } else { "snooze over" };
+        let said = match was {
+            Phase::Resolved => "regressed",
+            Phase::Snoozed => "snooze over",
+            Phase::Acknowledged | Phase::Open => "open again",
+        };
         let since = Moment::new(*since, now).compact;
         let was = format!("{was} by {} at {since}", name(by.as_str()));
-        let why = text::one_line(&regressed.reason());
+        let why = text::one_line(&reopened.reason());
         Self { said: format!("{said} after {after}"), why: format!("{why}; {was}"), at: Moment::new(*at, now) }
     }
 }
@@ -143,6 +147,18 @@ pub fn done(command: &GroupCommand, n: u64, now: Timestamp) -> String {
     }
 }
 
+/// That so many groups are as they are to be already.
+pub fn unchanged(command: &GroupCommand, n: u64) -> String {
+    let (groups, are) = (number::plural(n, "group"), if n == 1 { "is" } else { "are" });
+    match command {
+        GroupCommand::Assign(Some(to)) => format!("{groups} {are} assigned to {} already.", name(&to.in_words())),
+        GroupCommand::Assign(None) => format!("{groups} {} no assignee already.", if n == 1 { "has" } else { "have" }),
+        GroupCommand::SetTicket(Some(_)) => "It has this ticket already.".to_owned(),
+        GroupCommand::SetTicket(None) => "It has no ticket already.".to_owned(),
+        _ => format!("{groups} {are} so already."),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,9 +181,9 @@ mod tests {
         let now = Timestamp::from_micros(1_795_255_440_000_000);
         let in_two_hours = now.plus(std::time::Duration::from_secs(7_200));
         assert_eq!(waits_for(Until::Time(in_two_hours), now), "until 12:04:00 (in 2 h)");
-        assert_eq!(waits_for(Until::More { more: 100, come: 98 }, now), "98 of 100 more dead letters have come");
+        assert_eq!(waits_for(Until::More { more: 100, arrived: 98 }, now), "98 of 100 more dead letters have come");
         assert_eq!(done(&GroupCommand::Snooze(Until::Time(in_two_hours)), 1, now), "Snoozed 1 group for 2 h.");
-        let more = GroupCommand::Snooze(Until::More { more: 1, come: 0 });
+        let more = GroupCommand::Snooze(Until::More { more: 1, arrived: 0 });
         assert_eq!(done(&more, 2, now), "Snoozed 2 groups until 1 more dead letter comes.");
     }
 }

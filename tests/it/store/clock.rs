@@ -6,18 +6,22 @@ use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     domain::{
+        actor::Actor,
         command::Command,
+        group::GroupId,
+        group_state::{GroupCommand, Phase, Until},
         job::{Job, JobState},
         letter::LetterId,
+        version::Expected,
     },
     services::{clock_watch::ClockWatch, wakeup::Wakeup, worker::Worker},
-    store::{Claim, Order, SetBack, Store},
+    store::{Claim, Enriched, GroupOrder, Order, SetBack, Store},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     database::{LEASE, TestDatabase, order},
-    make::{NOON, id, later},
+    make::{InGroup, Make, NOON, an_arrival, enriched, id, later},
 };
 
 const SIX_HOURS: Duration = Duration::from_secs(6 * 3_600);
@@ -45,6 +49,30 @@ async fn what_was_scheduled_meanwhile_waits_no_longer_than_it_should(database: &
     assert_eq!(database.claims(later(10)).await, [meanwhile]);
     assert_eq!(database.claims(later(3_599)).await, [meanwhile], "its claim is over");
     assert_eq!(database.claims(later(3_600)).await, [before]);
+}
+
+async fn groups_that_were_changed_meanwhile_are_as_if_changed_now(database: &TestDatabase) {
+    let group = async |error: &str, command: GroupCommand| {
+        let letter = database.take_in_new(an_arrival()).await;
+        let enriched = enriched(letter).in_group("main", "orders", error);
+        let id = enriched.group;
+        database.enrich(&[enriched], 1, NOON).await.unwrap();
+        let order = GroupOrder { ids: &[id], command: &command, by: &Actor::local(), at: AHEAD };
+        assert_eq!(database.act_on_groups(&order, &Expected::Anything).await.unwrap().done, [id]);
+        id
+    };
+    let resolved = group("a", GroupCommand::Resolve).await;
+    let snoozed = group("b", GroupCommand::Snooze(Until::Time(AHEAD.plus(Duration::from_secs(7_200))))).await;
+    database.observe_clock(AHEAD, LEASE).await.unwrap();
+    assert!(database.observe_clock(NOON, LEASE).await.unwrap().is_some());
+    let phase = async |id: GroupId| database.groups_by_id(&[id]).await.unwrap()[0].state.phase();
+    let letter = database.take_in_new(an_arrival().received(later(5))).await;
+    let again = Enriched { received_at: later(5), ..enriched(letter).in_group("main", "orders", "a") };
+    database.enrich(&[again], 1, later(5)).await.unwrap();
+    assert_eq!(phase(resolved).await, Phase::Open, "it came after it was resolved");
+    assert_eq!(database.wake_groups(later(7_199)).await.unwrap(), 0);
+    assert_eq!(database.wake_groups(later(7_200)).await.unwrap(), 1);
+    assert_eq!(phase(snoozed).await, Phase::Open);
 }
 
 /// A retry is scheduled between two looks at the clock, while it is ahead.
@@ -124,6 +152,7 @@ async fn the_latest_job_is_the_one_that_goes_on(database: &TestDatabase) {
 
 on_both!(
     what_was_scheduled_meanwhile_waits_no_longer_than_it_should,
+    groups_that_were_changed_meanwhile_are_as_if_changed_now,
     a_clock_that_was_ahead_for_a_moment_is_noticed,
     so_it_is_after_a_restart,
     what_a_dead_process_has_claimed_meanwhile_is_free_after_a_lease,

@@ -10,7 +10,7 @@ use dead_letter_office::{
         actor::Actor,
         group::{Group, GroupFilter, GroupId, GroupSort},
         group_state::{Assignee, GroupCommand, GroupRefusal, Phase, Until, Why},
-        letter::{Importance, LetterId},
+        letter::{Importance, LetterId, Status},
         version::{Expected, Versioned},
     },
     grouping,
@@ -40,6 +40,12 @@ async fn fail(database: &TestDatabase, at: Timestamp) -> LetterId {
     letter
 }
 
+async fn fail_as(database: &TestDatabase, importance: Importance, at: Timestamp) -> LetterId {
+    let letter = database.take_in_new(an_arrival().received(at)).await;
+    database.enrich(&[Enriched { importance, ..found(letter, at) }], 1, at).await.unwrap();
+    letter
+}
+
 async fn group(database: &TestDatabase) -> Group {
     database.groups_by_id(&[group_id()]).await.unwrap().remove(0)
 }
@@ -63,9 +69,9 @@ async fn a_resolved_group_that_fails_again_regresses(database: &TestDatabase) {
     assert_eq!(phase(database).await, Phase::Resolved);
     fail(database, later(20)).await;
     let again = group(database).await.state;
-    let regressed = again.progress.regressed.unwrap();
-    assert_eq!((again.progress.phase, regressed.at, regressed.since), (Phase::Open, later(20), later(10)));
-    assert_eq!((regressed.was, regressed.by, regressed.why), (Phase::Resolved, Actor::named("ada"), Why::CameAgain));
+    let reopened = again.progress.reopened.unwrap();
+    assert_eq!((again.progress.phase, reopened.at, reopened.since), (Phase::Open, later(20), later(10)));
+    assert_eq!((reopened.was, reopened.by, reopened.why), (Phase::Resolved, Actor::named("ada"), Why::CameAgain));
     let told = activity(database).await;
     assert_eq!(told, ["dlo: wake", "ada: resolve"]);
 }
@@ -93,21 +99,21 @@ async fn a_letter_that_was_sent_back_and_failed_again_counts(database: &TestData
     does(database, GroupCommand::Resolve, later(10)).await;
     database.take_in([an_arrival().returning(letter).received(later(30))]).await;
     assert_eq!(phase(database).await, Phase::Open);
-    assert_eq!(group(database).await.state.progress.regressed.unwrap().at, later(30));
+    assert_eq!(group(database).await.state.progress.reopened.unwrap().at, later(30));
 }
 
 async fn a_snooze_counts_letters_that_come(database: &TestDatabase) {
     let old = fail(database, NOON).await;
-    does(database, GroupCommand::Snooze(Until::More { more: 3, come: 0 }), later(10)).await;
+    does(database, GroupCommand::Snooze(Until::More { more: 3, arrived: 0 }), later(10)).await;
     let first = fail(database, later(11)).await;
-    assert_eq!(group(database).await.state.progress.until, Some(Until::More { more: 3, come: 1 }));
+    assert_eq!(group(database).await.state.progress.until, Some(Until::More { more: 3, arrived: 1 }));
     database.does(&DISCARD, &[first, old]).await;
     fail(database, later(12)).await;
-    assert_eq!(group(database).await.state.progress.until, Some(Until::More { more: 3, come: 2 }), "it has come");
+    assert_eq!(group(database).await.state.progress.until, Some(Until::More { more: 3, arrived: 2 }), "it has come");
     fail(database, later(13)).await;
     let woken = group(database).await.state;
-    let regressed = woken.progress.regressed.unwrap();
-    assert_eq!((woken.progress.phase, regressed.at, regressed.why), (Phase::Open, later(13), Why::More(3)));
+    let reopened = woken.progress.reopened.unwrap();
+    assert_eq!((woken.progress.phase, reopened.at, reopened.why), (Phase::Open, later(13), Why::More(3)));
 }
 
 async fn a_snooze_ends_by_the_clock(database: &TestDatabase) {
@@ -118,7 +124,7 @@ async fn a_snooze_ends_by_the_clock(database: &TestDatabase) {
     assert_eq!(phase(database).await, Phase::Snoozed);
     assert_eq!(database.wake_groups(later(3_600)).await.unwrap(), 1);
     assert_eq!(database.wake_groups(later(3_601)).await.unwrap(), 0);
-    assert_eq!(group(database).await.state.progress.regressed.unwrap().why, Why::Time);
+    assert_eq!(group(database).await.state.progress.reopened.unwrap().why, Why::Time);
     assert_eq!(activity(database).await, ["dlo: wake", "ada: snooze"]);
 }
 
@@ -139,7 +145,7 @@ async fn a_snooze_ends_when_the_letters_change(database: &TestDatabase) {
     assert_eq!(phase(database).await, Phase::Snoozed, "it is as it was");
     of_version("4.12", later(30)).await;
     snoozes.compare().await.unwrap();
-    let why = group(database).await.state.progress.regressed.unwrap().why;
+    let why = group(database).await.state.progress.reopened.unwrap().why;
     assert_eq!(why, Why::Changed("the header app-version has a new value".to_owned()));
     // The same error elsewhere.
     does(database, GroupCommand::Snooze(Until::Change), later(40)).await;
@@ -147,8 +153,103 @@ async fn a_snooze_ends_when_the_letters_change(database: &TestDatabase) {
     let elsewhere = Enriched { received_at: later(50), ..enriched(letter).in_group("main", "invoices", ERROR) };
     database.enrich(&[elsewhere], 1, later(50)).await.unwrap();
     snoozes.compare().await.unwrap();
-    let why = group(database).await.state.progress.regressed.unwrap().why;
+    let why = group(database).await.state.progress.reopened.unwrap().why;
     assert_eq!(why, Why::Changed("the same error began in another queue".to_owned()));
+}
+
+/// A letter that is sent back and fails again, now with this version.
+async fn fails_again_with(database: &TestDatabase, letter: LetterId, version: &str, at: Timestamp) {
+    database.bring(letter, Status::Retried).await;
+    let again = an_arrival().returning(letter).received(at).header("app-version", FieldValue::string(version));
+    database.take_in([again]).await;
+}
+
+async fn a_snooze_ends_by_a_change_though_no_letter_from_before_is_left(database: &TestDatabase) {
+    let store = Arc::new(database.second_server().await);
+    let mut snoozes = Snoozes::new(store, Clock::manual(later(100)), ChangeFeed::default());
+    let letter = fail(database, NOON).await;
+    fails_again_with(database, letter, "4.11", later(5)).await;
+    does(database, GroupCommand::Snooze(Until::Change), later(10)).await;
+    snoozes.compare().await.unwrap();
+    fails_again_with(database, letter, "4.11", later(20)).await;
+    snoozes.compare().await.unwrap();
+    assert_eq!(phase(database).await, Phase::Snoozed, "it is as it was");
+    fails_again_with(database, letter, "4.12", later(30)).await;
+    // Another server, which has seen nothing of that.
+    let store = Arc::new(database.second_server().await);
+    Snoozes::new(store, Clock::manual(later(100)), ChangeFeed::default()).compare().await.unwrap();
+    let why = group(database).await.state.progress.reopened.unwrap().why;
+    assert_eq!(why, Why::Changed("the header app-version has a new value".to_owned()));
+    // One that is more important than all that were open then, of which none is left.
+    does(database, GroupCommand::Snooze(Until::Change), later(40)).await;
+    snoozes.compare().await.unwrap();
+    fails_again_with(database, letter, "4.12", later(45)).await;
+    snoozes.compare().await.unwrap();
+    assert_eq!(phase(database).await, Phase::Snoozed, "it is as it was then");
+    fail_as(database, Importance::High, later(50)).await;
+    snoozes.compare().await.unwrap();
+    let why = group(database).await.state.progress.reopened.unwrap().why;
+    assert_eq!(why, Why::Changed("a dead letter is high, and none was above normal".to_owned()));
+}
+
+async fn a_name_that_cannot_be_written_down_is_no_change(database: &TestDatabase) {
+    let store = Arc::new(database.second_server().await);
+    let mut snoozes = Snoozes::new(store, Clock::manual(later(100)), ChangeFeed::default());
+    fail(database, NOON).await;
+    does(database, GroupCommand::Snooze(Until::Change), later(10)).await;
+    let odd = an_arrival().received(later(20)).header("app\0version", FieldValue::string("1"));
+    let letter = database.take_in_new(odd).await;
+    database.enrich(&[found(letter, later(20))], 1, later(20)).await.unwrap();
+    snoozes.compare().await.unwrap();
+    assert_eq!(phase(database).await, Phase::Snoozed);
+}
+
+async fn an_undo_takes_back_what_was_done_and_no_more(database: &TestDatabase) {
+    fail(database, NOON).await;
+    does(database, GroupCommand::Snooze(Until::More { more: 3, arrived: 0 }), later(10)).await;
+    does(database, GroupCommand::Assign(Some(Assignee::Team("x".to_owned()))), later(11)).await;
+    fail(database, later(12)).await;
+    assert_eq!(does(database, GroupCommand::Undo(later(11)), later(13)).await.done, [group_id()]);
+    let undone = group(database).await.state;
+    assert_eq!((undone.assignee, undone.progress.until), (None, Some(Until::More { more: 3, arrived: 1 })));
+    // The same letters would not be counted.
+    does(database, GroupCommand::Reopen, later(14)).await;
+    fail(database, later(15)).await;
+    let late = does(database, GroupCommand::Undo(later(14)), later(16)).await;
+    assert_eq!(late.refused, [(group_id(), GroupRefusal::LettersCame)]);
+    assert_eq!(phase(database).await, Phase::Open);
+}
+
+async fn nothing_is_resolved_by_an_undo_over_letters_that_came_since(database: &TestDatabase) {
+    fail(database, NOON).await;
+    does(database, GroupCommand::Resolve, later(1)).await;
+    does(database, GroupCommand::Reopen, later(2)).await;
+    assert_eq!(does(database, GroupCommand::Undo(later(2)), later(3)).await.done, [group_id()]);
+    assert_eq!(phase(database).await, Phase::Resolved);
+    does(database, GroupCommand::Reopen, later(4)).await;
+    fail(database, later(5)).await;
+    let late = does(database, GroupCommand::Undo(later(4)), later(6)).await;
+    assert_eq!(late.refused, [(group_id(), GroupRefusal::LettersCame)]);
+    assert_eq!(late.refused[0].1.to_string(), "a dead letter came since, so that nothing was undone");
+    assert_eq!(phase(database).await, Phase::Open);
+    // What is no worse for letters that came is undone.
+    does(database, GroupCommand::Resolve, later(7)).await;
+    does(database, GroupCommand::Undo(later(7)), later(8)).await;
+    assert_eq!(phase(database).await, Phase::Open);
+}
+
+async fn who_has_it_already_is_said(database: &TestDatabase) {
+    fail(database, NOON).await;
+    let assign = || GroupCommand::Assign(Some(Assignee::User("ada".to_owned())));
+    let report = does(database, assign(), later(1)).await;
+    assert_eq!((report.done, report.unchanged), (vec![group_id()], vec![]));
+    let report = does(database, assign(), later(2)).await;
+    assert_eq!((report.done, report.unchanged), (vec![], vec![group_id()]));
+    assert_eq!(
+        does(database, GroupCommand::Undo(later(1)), later(3)).await.done,
+        [group_id()],
+        "it can be undone still"
+    );
 }
 
 async fn a_change_is_undone_unless_somebody_has_made_another(database: &TestDatabase) {
@@ -228,6 +329,11 @@ on_both!(
     a_snooze_counts_letters_that_come,
     a_snooze_ends_by_the_clock,
     a_snooze_ends_when_the_letters_change,
+    a_snooze_ends_by_a_change_though_no_letter_from_before_is_left,
+    a_name_that_cannot_be_written_down_is_no_change,
+    an_undo_takes_back_what_was_done_and_no_more,
+    nothing_is_resolved_by_an_undo_over_letters_that_came_since,
+    who_has_it_already_is_said,
     a_change_is_undone_unless_somebody_has_made_another,
     a_group_is_given_to_somebody,
     groups_are_counted_and_found_by_state,

@@ -10,7 +10,7 @@ use dead_letter_office::{
         actor::Actor,
         command::Command,
         group::{GroupFilter, GroupId},
-        group_state::{GroupCommand, Until},
+        group_state::{GroupCommand, Phase, Until},
         incident::{Incident, IncidentKind},
         letter::{Importance, LetterId, Status},
         notification::{Attempt, Channel, NotificationKind, NotificationState},
@@ -381,6 +381,92 @@ async fn what_begins_anew_calls_although_somebody_was_at_it(database: &TestDatab
     assert_eq!(desk.looks_at(later(3)).await.len(), 1, "PagerDuty goes on calling");
 }
 
+async fn phase(desk: &Desk) -> Phase {
+    desk.store.matching_groups(&GroupFilter::default()).await.unwrap()[0].state.phase()
+}
+
+fn reminding(config: &mut NotifyConfig) {
+    config.slack.webhook_url = Secret::new("https://hooks.example/x");
+    config.page.remind_every = HOUR;
+}
+
+async fn what_fails_again_after_its_last_letter_is_acknowledged_anew(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    does(&desk, GroupCommand::Acknowledge, later(2)).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty acknowledged"]);
+    database.bring(ids[0], Status::Retried).await;
+    assert_eq!(desk.looks_at(later(4)).await[2..], ["pagerduty resolved"]);
+    assert_eq!(phase(&desk).await, Phase::Acknowledged, "nothing has come since");
+    database.take_in([an_arrival().returning(ids[0]).received(later(5))]).await;
+    assert_eq!(desk.looks_at(later(6)).await[3..], ["pagerduty opened"]);
+    assert_eq!(phase(&desk).await, Phase::Open, "nobody is working on this failure yet");
+    does(&desk, GroupCommand::Acknowledge, later(7)).await;
+    assert_eq!(desk.looks_at(later(8)).await[4..], ["pagerduty acknowledged"]);
+}
+
+async fn what_is_taken_back_is_acknowledged_anew(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    does(&desk, GroupCommand::Acknowledge, later(2)).await;
+    database.does(&DISCARD, &ids).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty resolved"]);
+    database.does(&Command::Reopen, &ids).await;
+    assert_eq!(desk.looks_at(later(4)).await[2..], ["pagerduty opened"]);
+    does(&desk, GroupCommand::Acknowledge, later(5)).await;
+    assert_eq!(desk.looks_at(later(6)).await[3..], ["pagerduty acknowledged"]);
+}
+
+async fn a_more_important_letter_ends_an_acknowledgement(database: &TestDatabase) {
+    let desk = Desk::open(database, reminding).await;
+    letters(database, Importance::Normal, "no disk", 1).await;
+    does(&desk, GroupCommand::Acknowledge, later(1)).await;
+    letters(database, Importance::Low, "no disk", 1).await;
+    letters(database, Importance::Normal, "no disk", 1).await;
+    assert!(desk.looks_at(later(2)).await.is_empty());
+    assert_eq!(phase(&desk).await, Phase::Acknowledged, "these are not more important");
+    letters(database, Importance::Critical, "no disk", 1).await;
+    assert_eq!(phase(&desk).await, Phase::Open);
+    let mut told = desk.looks_at(later(3)).await;
+    told.sort();
+    assert_eq!(told, ["pagerduty opened", "slack opened"]);
+    does(&desk, GroupCommand::Acknowledge, later(4)).await;
+    assert_eq!(desk.looks_at(later(5)).await[2..], ["pagerduty acknowledged"]);
+    assert_eq!(desk.looks_at(later(9_999)).await.len(), 3, "nobody is reminded");
+}
+
+/// Somebody was quicker than the server.
+async fn what_is_acknowledged_before_it_is_an_incident_is_acknowledged(database: &TestDatabase) {
+    let desk = Desk::open(database, reminding).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
+    does(&desk, GroupCommand::Acknowledge, NOON).await;
+    let mut told = desk.looks_at(later(1)).await;
+    told.sort();
+    assert_eq!(told, ["pagerduty opened", "slack opened"]);
+    assert_eq!(desk.looks_at(later(2)).await[2..], ["pagerduty acknowledged"]);
+    assert_eq!(desk.looks_at(later(9_999)).await.len(), 3, "nobody is reminded");
+}
+
+async fn a_more_important_letter_of_what_is_acknowledged_is_told_in_quiet_hours(database: &TestDatabase) {
+    let desk = Desk::open(database, quiet).await;
+    letters(database, Importance::High, "no disk", 1).await;
+    assert!(desk.looks_at(later(1)).await.is_empty());
+    does(&desk, GroupCommand::Acknowledge, later(2)).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened"], "that cannot wait, and nobody is working on it");
+}
+
+async fn what_is_acknowledged_in_quiet_hours_is_not_told_after_them(database: &TestDatabase) {
+    let desk = Desk::open(database, quiet).await;
+    letters(database, Importance::High, "no disk", 1).await;
+    assert!(desk.looks_at(later(1)).await.is_empty());
+    does(&desk, GroupCommand::Acknowledge, later(2)).await;
+    letters(database, Importance::High, "no disk", 1).await;
+    assert!(desk.looks_at(later(3_700)).await.is_empty());
+}
+
 async fn what_is_resolved_is_over_until_it_comes_again(database: &TestDatabase) {
     let desk = Desk::open(database, |_| {}).await;
     letters(database, Importance::Critical, "no disk", 2).await;
@@ -421,6 +507,12 @@ on_both!(
     a_letter_that_is_back_is_an_incident_again,
     who_is_at_it_is_not_reminded,
     what_begins_anew_calls_although_somebody_was_at_it,
+    what_fails_again_after_its_last_letter_is_acknowledged_anew,
+    what_is_taken_back_is_acknowledged_anew,
+    a_more_important_letter_ends_an_acknowledgement,
+    what_is_acknowledged_before_it_is_an_incident_is_acknowledged,
+    a_more_important_letter_of_what_is_acknowledged_is_told_in_quiet_hours,
+    what_is_acknowledged_in_quiet_hours_is_not_told_after_them,
     what_is_resolved_is_over_until_it_comes_again,
     of_what_is_snoozed_nobody_hears_until_it_wakes,
 );

@@ -19,7 +19,7 @@ use super::{
     desk::{Desk, MAIN, builder},
     form::{Form, follow, submit},
     groups::{alike, failed_with, group_of, sort},
-    sign_in::{PASSWORD, by_password, signed_in},
+    sign_in::{PASSWORD, by_password, desks, signed_in},
 };
 
 async fn id_of(desk: &Desk, letter: LetterId) -> String {
@@ -94,6 +94,63 @@ async fn who_knows_an_older_version_is_told_what_is_there() {
     act(&desk, &format!("{path}/reopen"), json!({})).await.expect(200);
     let told = stale.press(&desk).await.words("#toasts .is-failed");
     assert!(told.contains("somebody has changed this group meanwhile"), "{told}");
+}
+
+#[tokio::test]
+async fn who_changes_nothing_of_an_older_version_is_told_what_is_there() {
+    let desk = Desk::open().await;
+    let path = format!("/api/v1{}", group_of(&desk, alike(&desk, "orders", "x", 1).await[0]).await);
+    let patch = async |tag: &str| {
+        let request = builder(Method::PATCH, &path).header(header::IF_MATCH, tag);
+        desk.send(request.header(header::CONTENT_TYPE, "application/json").body("{}".into()).unwrap()).await
+    };
+    let tag = desk.get(&path).await.header("etag").to_owned();
+    patch(&tag).await.expect(200);
+    act(&desk, &format!("{path}/acknowledge"), json!({})).await.expect(200);
+    let detail = patch(&tag).await.problem(412);
+    assert!(detail.contains("It says now: state: acknowledged"), "{detail}");
+    patch(desk.get(&path).await.header("etag")).await.expect(200);
+    let unknown = "/api/v1/groups/00000000-0000-0000-0000-000000000000";
+    desk.call(Method::PATCH, unknown, &json!({})).await.expect(404);
+}
+
+#[tokio::test]
+async fn an_assignee_who_has_it_already_is_said_and_there_is_nothing_to_undo() {
+    let desk = Desk::open().await;
+    let [one, two] = [alike(&desk, "a", "x", 1).await[0], alike(&desk, "b", "x", 1).await[0]];
+    let both = [id_of(&desk, one).await, id_of(&desk, two).await];
+    let page = desk.page(&group_of(&desk, one).await).await;
+    let nobody = Form::of(&page, "Assign").press(&desk).await;
+    assert_eq!(nobody.words("#toasts p"), "1 group has no assignee already.");
+    let page = Form::of(&page, "Assign to me").press(&desk).await;
+    assert!(page.words("#toasts").contains("Assigned 1 group to local user."), "{}", page.words("#toasts"));
+    assert_eq!(page.count("#toasts form"), 1);
+    let again = Form::of(&page, "Assign to me").press(&desk).await;
+    assert_eq!(again.words("#toasts p"), "1 group is assigned to local user already.");
+    assert_eq!(again.count("#toasts form"), 0, "nothing was done that could be undone");
+    // The undo is of the one that is changed.
+    let fields = [("id", &*both.join(",")), ("action", "assign"), ("assignee", "me"), ("back", "/groups")];
+    let page = follow(&desk, submit(&desk, "/groups/actions", &fields).await).await;
+    let told = page.words("#toasts p");
+    assert_eq!(told, "Assigned 1 group to local user. 1 group is assigned to local user already.");
+    let page = Form::of(&page, "Undo u").press(&desk).await;
+    assert_eq!(page.words("#toasts p"), "Undone for 1 group.");
+    let assignee =
+        async |id: &str| desk.get(&format!("/api/v1/groups/{id}")).await.expect(200).json()["assignee"].clone();
+    assert_eq!((assignee(&both[0]).await, assignee(&both[1]).await), (json!("user:local user"), Value::Null));
+}
+
+#[tokio::test]
+async fn who_may_not_act_reads_no_list_of_users() {
+    for (desk, _kept) in desks().await {
+        let path = group_of(&desk, alike(&desk, "orders", "x", 1).await[0]).await;
+        let offered = async |name: &str| {
+            let page = signed_in(&desk, name).await.get(&desk, &path).await.expect(200).page();
+            page.values("select[name=assignee] option", "value").join(" ")
+        };
+        assert_eq!(offered("otto").await, " user:otto user:ada user:vera");
+        assert_eq!(offered("vera").await, "");
+    }
 }
 
 #[tokio::test]

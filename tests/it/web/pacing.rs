@@ -4,13 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use dead_letter_office::{
     domain::{
-        letter::{LetterId, Status},
+        command::Command,
+        letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
         retry_limits::RetryLimits,
     },
     services::{scheduler::LEASE, triage::Triage, worker::Next},
     store::Store,
 };
+use failure_conventions::danger::Danger;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +54,8 @@ on_both!(
     of_two_equal_retries_each_letter_is_sent_by_one,
     a_letter_that_somebody_else_has_dealt_with_is_left_alone,
     what_can_be_known_beforehand_is_said,
+    of_what_must_not_be_retried_only_that_of_the_time_is_counted,
+    only_groups_that_the_letters_are_in_say_how_retries_ended,
 );
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -382,6 +386,49 @@ async fn what_can_be_known_beforehand_is_said(office: &Office) {
     let page = office.desk.page(&format!("{}?all=retry", group_of(&office.desk, ids[7]).await)).await;
     assert!(page.words(".confirm-facts").contains("Suggested: a canary."), "{}", page.words(".confirm-facts"));
     assert_eq!(page.all("[name=pace][checked]").len(), 1);
+}
+
+async fn of_what_must_not_be_retried_only_that_of_the_time_is_counted(office: &Office) {
+    for minutes in [1, 2, 3] {
+        let at = NOON.minus(minutes * 60 * SECOND);
+        let danger = Some(Danger::EasynetqBody);
+        office.desk.receive(dead_in("orders").received(at).with(|arrival| arrival.failure.danger = danger)).await;
+    }
+    let refused = async |filter: Value| {
+        let ask = json!({"action": "retry", "filter": filter});
+        let told = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
+        (told["total"].clone(), told["refused"][0]["letters"].clone())
+    };
+    assert_eq!(refused(json!({"status": "open"})).await, (json!(3), json!(3)));
+    let (since, until) = ("2026-11-21T11:57:30Z", "2026-11-21T11:58:30Z");
+    assert_eq!(refused(json!({"since": since})).await, (json!(2), json!(2)));
+    assert_eq!(refused(json!({"until": until})).await, (json!(2), json!(2)));
+    assert_eq!(refused(json!({"since": since, "until": until})).await, (json!(1), json!(1)));
+}
+
+async fn only_groups_that_the_letters_are_in_say_how_retries_ended(office: &Office) {
+    let ids = alike(&office.desk, "orders", "x", 2).await;
+    office.desk.retry_ends(ids[0], RetryOutcome::Confirmed).await;
+    office.fails_again(&ids[..1]).await;
+    let critical = alike(&office.desk, "orders", "out of stock", 1).await[0];
+    office.desk.command(critical, Command::SetImportance(Importance::Critical)).await;
+    index(&office.desk).await;
+    for (filter, letters, retries) in [
+        (json!({"status": "open"}), 3, 1),
+        (json!({"status": "open", "importance": "normal"}), 2, 1),
+        (json!({"status": "open", "importance": "critical"}), 1, 0),
+        (json!({"importance": "normal"}), 2, 1),
+        (json!({"importance": "critical"}), 1, 0),
+        (json!({"q": "stock"}), 1, 0),
+        (json!({"q": "stock", "since": "2026-11-21T00:00:00Z"}), 1, 0),
+        (json!({"since": "2026-11-21T00:00:00Z"}), 3, 1),
+        (json!({"since": "2026-11-22T00:00:00Z"}), 0, 0),
+        (json!({"since": "2026-11-21T00:00:00Z", "queue": "other"}), 0, 0),
+    ] {
+        let ask = json!({"action": "retry", "filter": filter});
+        let told = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
+        assert_eq!((&told["total"], &told["earlier_retries"]), (&json!(letters), &json!(retries)), "{ask}");
+    }
 }
 
 fn job_id(address: &str) -> uuid::Uuid {
