@@ -25,6 +25,7 @@ use crate::{
         input::QueryPairs,
         query::{GroupQuery, LetterQuery, Listed},
         queue_health::UnhealthyQueues,
+        queue_path,
         view::{
             chart::{Chart, Window},
             digest::PlanView,
@@ -117,6 +118,8 @@ struct Total {
 struct QueueLine {
     name: String,
     is_known: bool,
+    /// Its page; empty where it is not known.
+    page: String,
     broker: String,
     href: String,
     open: String,
@@ -253,6 +256,7 @@ fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) ->
     QueueLine {
         name: text::one_line(queue.unwrap_or("queue unknown")),
         is_known: queue.is_some(),
+        page: queue_path::href_of(broker, queue),
         broker: text::one_line(broker),
         href: query.href(),
         open: number::thousands(counts.of(Status::Open)),

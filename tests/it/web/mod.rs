@@ -46,6 +46,7 @@ mod parts;
 mod payload;
 mod policies;
 mod program;
+mod queue_page;
 mod queues;
 mod rules;
 mod rules_at_work;

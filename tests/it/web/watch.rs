@@ -215,7 +215,7 @@ async fn the_overview_names_unhealthy_queues() {
     looks(&desk, lost_for(22)).await;
     let page = desk.page("/").await;
     assert_eq!(page.words(".concern-list"), "texts.persist texts.persist has had no consumer for 22 min; it had 3.");
-    assert_eq!(page.values(".concern-list a", "href"), ["/queues?queue=texts.persist"]);
+    assert_eq!(page.values(".concern-list a", "href"), ["/queues/main/texts.persist"]);
 }
 
 #[tokio::test]
