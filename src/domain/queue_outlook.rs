@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use super::{
     number::{plural, span, thousands},
     queue_level::{QueueLevel, Trouble},
+    queue_pause::QueuePause,
 };
 
 /// So many retries say something about the next ones.
@@ -14,6 +15,8 @@ const TELLING: u64 = 5;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueFacts {
     pub vhost: String,
+    /// Retries into it are paused.
+    pub pause: Option<QueuePause>,
     /// How it stands; `None` where its broker is not asked, or does not list it.
     pub level: Option<QueueLevel>,
     /// Its broker has just answered, and does not list it.
@@ -36,6 +39,8 @@ pub struct QueueFacts {
 /// What one should see at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Badge {
+    /// Nothing is retried into it, until somebody says so or, where that is true, until it has a consumer.
+    Paused(bool),
     /// Its broker does not list it.
     Missing,
     NotRunning,
@@ -51,6 +56,7 @@ impl Badge {
     /// What a script tells them by.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Paused(_) => "paused",
             Self::Missing => "missing",
             Self::NotRunning => "not_running",
             Self::NoConsumers => "no_consumers",
@@ -62,13 +68,15 @@ impl Badge {
 
     /// Nothing gets better by itself.
     pub const fn is_alarm(self) -> bool {
-        !matches!(self, Self::Growing(_) | Self::Succeed(1..))
+        !matches!(self, Self::Paused(_) | Self::Growing(_) | Self::Succeed(1..))
     }
 }
 
 impl fmt::Display for Badge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Paused(false) => f.write_str("paused"),
+            Self::Paused(true) => f.write_str("paused until it has a consumer"),
             Self::Missing => f.write_str("not found"),
             Self::NotRunning => f.write_str("not running"),
             Self::NoConsumers => f.write_str("no consumers"),
@@ -103,6 +111,7 @@ impl QueueFacts {
             badges.push(Badge::NoConsumers);
         }
         badges.extend(self.growth().map(Badge::Growing));
+        badges.extend(self.pause.as_ref().map(|pause| Badge::Paused(pause.until_consumers)));
         badges.extend(self.percent().filter(|percent| *percent < 50).map(Badge::Succeed));
         badges
     }
@@ -115,7 +124,7 @@ impl QueueFacts {
         }
         if self.is_missing {
             next.push("A retry that finds no such queue becomes an open dead letter again.".to_owned());
-        } else if self.lacks_consumers() && (self.scheduled > 0 || self.is_retried) {
+        } else if self.pause.is_none() && self.lacks_consumers() && (self.scheduled > 0 || self.is_retried) {
             next.push("What is retried now waits in the queue until it has a consumer.".to_owned());
         }
         if self.open > 0 {
@@ -132,6 +141,11 @@ impl QueueFacts {
         } else {
             format!("{} scheduled retries", thousands(self.scheduled))
         };
+        if let Some(pause) = &self.pause {
+            let until = if pause.until_consumers { "it has a consumer" } else { "somebody resumes it" };
+            let goes_out = "What is due then goes out at the usual pace, oldest first";
+            return format!("Nothing is retried into this queue until {until}: {retries}. {goes_out}.");
+        }
         match self.next_due_in {
             Some(Duration::ZERO) => format!("{retries}: what is due goes out as soon as RabbitMQ takes it."),
             Some(wait) => format!("{retries}: the first goes out in {}.", span(wait)),
@@ -152,7 +166,8 @@ impl QueueFacts {
             Some(Suggestion { why: why.to_owned(), command })
         };
         let list = ["rabbitmqctl", &vhost, "list_queues", "name", "state", "messages", "consumers"];
-        match self.badges().first()? {
+        match self.badges().iter().find(|badge| !matches!(badge, Badge::Paused(_)))? {
+            Badge::Paused(_) => None,
             Badge::Missing => suggest(
                 "See whether it has another name now, and retry into that one. One that is exclusive or goes with its last \
                  consumer is not listed here.",

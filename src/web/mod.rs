@@ -39,6 +39,7 @@ mod query;
 mod queue_details;
 mod queue_health;
 mod queue_path;
+mod queue_pausing;
 mod remarks;
 mod rule_error;
 mod search;

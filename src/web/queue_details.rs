@@ -71,17 +71,19 @@ impl QueueDetails {
             ..LetterFilter::default()
         };
         let names = [queue.as_str()];
-        let (watched, brokers, days, recent, lately, waiting) = tokio::try_join!(
+        let (watched, brokers, days, recent, lately, waiting, pauses) = tokio::try_join!(
             store.watched_queues_named(&names),
             store.watched_brokers(),
             store.queue_retry_counts(broker, queue, now.minus(DAY * (DAYS - 1))),
             store.recent_retry_counts(now.minus(app.settings.succeeded_after)),
             store.recent_retry_counts(now.minus(LATELY)),
             store.waiting(&scheduled, None, 1),
+            store.queue_pauses(),
         )?;
         let is_watched = app.settings.watch.contains_key(broker);
         let watched = watched.into_iter().find(|level| level.broker == *broker).filter(|_| is_watched);
-        if counts.is_none() && watched.is_none() && days.is_empty() {
+        let pause = pauses.into_iter().find(|pause| pause.is_of(broker, queue));
+        if counts.is_none() && watched.is_none() && pause.is_none() && days.is_empty() {
             return Err(missing());
         }
         Visitor::looks_at_queue(broker, Some(queue));
@@ -93,6 +95,7 @@ impl QueueDetails {
         let (known, succeeded) = known(&days, &recent, key, now);
         let facts = QueueFacts {
             vhost: vhost(&app.brokers.all(), broker),
+            pause,
             level: watched.as_ref().map(|watched| watched.level.clone()),
             is_missing: watched.is_none() && asked.is_some_and(has_answered),
             open: counts.of(Status::Open),

@@ -15,6 +15,7 @@ use utoipa::{
 use super::error::WebError;
 
 /// The queue that a path names, whether it is there or not.
+#[derive(Clone)]
 pub struct QueuePath {
     pub broker: String,
     pub queue: String,

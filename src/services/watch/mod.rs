@@ -114,6 +114,7 @@ impl Watcher {
         let poll = Poll { at: now, queues, feeds, is_consuming, overdue: Some(overdue) };
         let mut watch = before.watch.clone();
         let changes = watch.observe(settings, &poll);
+        let has_answered = levels.is_some();
         let after = WatchKept { levels: levels_after(&before, &watch, levels), watch };
         let claimed_until = now.plus(self.watch.lease());
         let (watcher, problem) = (self.id, self.problem.as_str());
@@ -122,6 +123,9 @@ impl Watcher {
             return Ok(());
         }
         changes.iter().for_each(|change| log(broker, change));
+        if has_answered {
+            self.watch.resume(now).await?;
+        }
         self.watch.tell(&after.watch, now).await?;
         self.kept = Some(after);
         Ok(())
@@ -184,6 +188,14 @@ impl Watch {
         let ours = self.board.all().into_iter().find(|health| health.name == self.broker);
         let state = ours.map(|health| health.consuming);
         matches!(state, Some(ConnectionState::Connected { .. } | ConnectionState::Elsewhere))
+    }
+
+    /// Ends the pauses of queues that were to wait for a consumer and have one.
+    async fn resume(&self, now: Timestamp) -> Result<(), StoreError> {
+        for queue in self.store.resume_queues_with_consumers(&self.broker, now).await? {
+            tracing::info!(broker = self.broker, queue, "retries resumed: the queue has a consumer");
+        }
+        Ok(())
     }
 
     /// Brings the incidents that are open in line with what is a concern.

@@ -86,6 +86,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(in_common::in_common))
         .routes(routes!(queues::queues))
         .routes(routes!(queue::queue))
+        .routes(routes!(queue::pause))
+        .routes(routes!(queue::resume))
         .routes(routes!(activity::activity))
         .routes(routes!(activity_export::ndjson))
         .routes(routes!(activity_export::csv))

@@ -88,6 +88,8 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/scheduled/all", post(scheduled::act))
         .route("/queues", get(queues::show))
         .route("/queues/{broker}/{queue}", get(queue::show))
+        .route("/queues/{broker}/{queue}/pause", post(queue::pause))
+        .route("/queues/{broker}/{queue}/resume", post(queue::resume))
         .route("/policies", get(policies::show))
         .route("/policies/set", post(policies::set))
         .route("/policies/unset", post(policies::unset))

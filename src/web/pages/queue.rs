@@ -6,6 +6,7 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
+    actions::redirect,
     fragment,
     groups::{QueueGroups, rows_of_queue},
     shell::{Page, Shell},
@@ -16,10 +17,14 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        input::FormPairs,
+        order::read_note,
         query::{LetterQuery, Listed, WaitingQuery},
         queue_details::{DAYS, QueueDetails},
         queue_health::{UnhealthyQueues, missing_settings},
         queue_path::{self, QueuePath},
+        queue_pausing,
+        security::CurrentUser,
         view::{
             chart::{Chart, Window},
             number,
@@ -62,6 +67,48 @@ struct QueuePage {
     succeeded_after: String,
     groups: QueueGroups,
     policies: Vec<PolicyTimeline>,
+    pause: Option<PauseView>,
+    /// Where forms are sent.
+    here: String,
+}
+
+/// Who has paused retries, and why.
+struct PauseView {
+    until_consumers: bool,
+    by: String,
+    at: Moment,
+    note: String,
+}
+
+/// Pauses retries into the queue.
+pub async fn pause(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    path: QueuePath,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let until_consumers = pairs.take("until")?.as_deref() == Some("consumers");
+    let note = read_note(&pairs.take("note")?.unwrap_or_default())?;
+    queue_pausing::pause(&app, &path, until_consumers, note, &user).await?;
+    let until = if until_consumers { " until it has a consumer" } else { "" };
+    let toast = Toast::done(format!("Nothing is retried into {}{until}.", text::one_line(&path.queue)));
+    Ok(redirect(&queue_path::href(&path.broker, &path.queue), &toast, &headers))
+}
+
+/// Resumes them.
+pub async fn resume(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    path: QueuePath,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let queue = text::one_line(&path.queue);
+    let toast = match queue_pausing::resume(&app, &path, &user).await? {
+        true => Toast::done(format!("Retries into {queue} go on.")),
+        false => Toast::done(format!("Retries into {queue} were not paused.")),
+    };
+    Ok(redirect(&queue_path::href(&path.broker, &path.queue), &toast, &headers))
 }
 
 pub async fn show(State(app): State<Arc<AppState>>, path: QueuePath, headers: HeaderMap) -> Result<Response, WebError> {
@@ -116,6 +163,13 @@ async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
         succeeded_after: number::span(app.settings.succeeded_after),
         groups,
         policies: if details.is_ours { Vec::new() } else { PolicyTimeline::all(queue, &book) },
+        pause: facts.pause.as_ref().map(|pause| PauseView {
+            until_consumers: pause.until_consumers,
+            by: text::one_line(pause.by.as_str()),
+            at: Moment::new(pause.at, now),
+            note: text::one_line(&pause.note),
+        }),
+        here: queue_path::href(broker, queue),
         shell: Shell { here: queue_path::href(broker, queue), ..shell(app, facets).await? },
     })
 }

@@ -47,6 +47,7 @@ mod payload;
 mod policies;
 mod program;
 mod queue_page;
+mod queue_pause;
 mod queues;
 mod rules;
 mod rules_at_work;

@@ -11,19 +11,17 @@ use super::{
     groups::{alike, sort},
     watch::{looks, lost_for},
 };
+use crate::support::postgres::PostgresDatabase;
 
 fn address(queue: &str) -> String {
     let segment: String = queue.bytes().map(|byte| format!("%{byte:02X}")).collect();
     format!("/queues/main/{segment}")
 }
 
-async fn both() -> Vec<Desk> {
-    let mut desks = vec![Desk::open().await];
-    if let Some((desk, kept)) = Desk::on_postgres().await {
-        // It lives as long as the test.
-        std::mem::forget(kept);
-        desks.push(desk);
-    }
+/// On SQLite and, where it is installed, on Postgres, which is kept beside it.
+pub async fn both() -> Vec<(Desk, Option<PostgresDatabase>)> {
+    let mut desks = vec![(Desk::open().await, None)];
+    desks.extend(Desk::on_postgres().await.map(|(desk, kept)| (desk, Some(kept))));
     desks
 }
 
@@ -64,7 +62,7 @@ async fn it_says_what_is_the_matter_and_what_dlo_does_next() {
 
 #[tokio::test]
 async fn what_the_last_days_brought_is_on_it() {
-    for desk in both().await {
+    for (desk, _kept) in both().await {
         desk.letter_in(Status::Open).await;
         for _ in 0..30 {
             desk.receive(dead_in("orders")).await;
@@ -73,7 +71,7 @@ async fn what_the_last_days_brought_is_on_it() {
         let badges = page.words(".queue-badge");
         assert!(badges.starts_with("growing ") && badges.ends_with("/min"), "{badges}");
         assert!(page.words(".queue-days").starts_with("Failed 3"), "{}", page.words(".queue-days"));
-        assert!(page.one(".queue-day-bars").attr("aria-label").unwrap().starts_with("failed in the last 14 days: "));
+        assert!(page.values(".queue-day-bars", "aria-label")[0].starts_with("failed in the last 14 days: "));
         assert!(page.words("section[aria-labelledby=now-title]").contains("not set up"), "no management API");
         assert_eq!(page.count(".suggestion #command"), 0, "nothing to type");
     }
@@ -81,7 +79,7 @@ async fn what_the_last_days_brought_is_on_it() {
 
 #[tokio::test]
 async fn any_name_has_a_page_which_its_name_leads_to() {
-    for desk in both().await {
+    for (desk, _kept) in both().await {
         let long = "ü/%".repeat(63);
         for queue in ["a/b", "50 %", "a%2Fb", "naïve ☃", "..a", "a b?c#d&e", "<script>", long.as_str()] {
             desk.receive(dead_in(queue)).await;
