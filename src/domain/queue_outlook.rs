@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn what_one_should_see_at_once() {
         let check = |facts: QueueFacts, expected| assert_eq!(badges(&facts), expected, "{facts:?}");
-        let minutes = |n| Duration::from_secs(60 * n);
+        let minutes = |n: u64| Duration::from_secs(60 * n);
         check(facts(), "");
         check(QueueFacts { level: level(1, 3), ..facts() }, "");
         check(QueueFacts { level: level(0, 0), ..facts() }, "no consumers");

@@ -114,7 +114,6 @@ impl Watcher {
         let poll = Poll { at: now, queues, feeds, is_consuming, overdue: Some(overdue) };
         let mut watch = before.watch.clone();
         let changes = watch.observe(settings, &poll);
-        let has_answered = levels.is_some();
         let after = WatchKept { levels: levels_after(&before, &watch, levels), watch };
         let claimed_until = now.plus(self.watch.lease());
         let (watcher, problem) = (self.id, self.problem.as_str());
@@ -123,9 +122,7 @@ impl Watcher {
             return Ok(());
         }
         changes.iter().for_each(|change| log(broker, change));
-        if has_answered {
-            self.watch.resume(now).await?;
-        }
+        self.watch.resume(now).await?;
         self.watch.tell(&after.watch, now).await?;
         self.kept = Some(after);
         Ok(())
@@ -190,7 +187,7 @@ impl Watch {
         matches!(state, Some(ConnectionState::Connected { .. } | ConnectionState::Elsewhere))
     }
 
-    /// Ends the pauses of queues that were to wait for a consumer and have one.
+    /// Ends the pauses of queues that were to wait for a consumer and have one, as far as the broker says so now.
     async fn resume(&self, now: Timestamp) -> Result<(), StoreError> {
         for queue in self.store.resume_queues_with_consumers(&self.broker, now).await? {
             tracing::info!(broker = self.broker, queue, "retries resumed: the queue has a consumer");

@@ -93,16 +93,21 @@ impl Store {
         Ok(true)
     }
 
-    /// Ends the pauses that wait for a consumer, of queues that have one by the last look; says which these are.
+    /// Ends the pauses that wait for a consumer, of queues that have one by the look of `at`; says which these are. What was
+    /// known from before a broker ceased to answer counts for nothing.
     pub async fn resume_queues_with_consumers(&self, broker: &str, at: Timestamp) -> Result<Vec<String>, StoreError> {
         const RESUME: &str = "UPDATE queue_pauses SET releasing = 1
-            WHERE broker = $1 AND until_consumers = 1 AND releasing = 0 AND queue IN (
+            WHERE broker = $1 AND until_consumers = 1 AND releasing = 0
+            AND $1 IN (SELECT broker FROM watched_brokers WHERE looked_at >= $2) AND queue IN (
                 SELECT queue FROM watched_queues WHERE broker = $1 AND consumers > 0
                 AND coalesce(state, 'running') IN ('running', 'live', 'flow', 'other'))
             RETURNING queue";
         let mut tx = self.db.begin().await?;
-        let queues: Vec<String> =
-            on!(&mut tx, |tx| sqlx::query_scalar(RESUME).bind(broker).fetch_all(&mut **tx).await?);
+        let queues: Vec<String> = on!(&mut tx, |tx| sqlx::query_scalar(RESUME)
+            .bind(broker)
+            .bind(at.as_micros())
+            .fetch_all(&mut **tx)
+            .await?);
         for queue in &queues {
             let entry = resumed_entry(broker, queue, &Actor::system(), at, "it has a consumer");
             audit::append(&mut tx, &entry).await?;

@@ -112,7 +112,9 @@ async fn one_that_waits_for_a_consumer_ends_by_itself(database: &TestDatabase) {
     let mut before = WatchKept::default();
     let mut ended = Vec::new();
     for (consumers, state) in [(0, QueueState::Running), (2, QueueState::Down), (2, QueueState::Running)] {
+        assert_eq!(database.resume_queues_with_consumers("main", later(2)).await.unwrap(), [""; 0], "no look since");
         let mut after = before.clone();
+        after.watch.looked_at = Some(later(1));
         for queue in ["a", "b"] {
             let level = QueueLevel { name: queue.to_owned(), consumers: Some(consumers), ..QueueLevel::default() };
             after.levels.insert(queue.to_owned(), QueueLevel { state: Some(state), ..level });

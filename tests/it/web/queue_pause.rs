@@ -13,13 +13,13 @@ use super::{
     run::{PATIENCE, Running, serve},
     service::Service,
 };
-use crate::support::{postgres::PostgresDatabase, process::wait_until, rabbit::Rabbit, rabbit::Vhost};
+use crate::support::{postgres::Postgres, process::wait_until, rabbit::Rabbit, rabbit::Vhost};
 
 async fn open(vhost: &Vhost, database: &str) -> Running {
     let server = serve()
         .set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
         .set("DLO_DATABASE__URL", database)
-        .set("DLO_RETRY__DELAYS", r#"["100ms"]"#)
+        .set("DLO_RETRY__DELAYS", "100ms")
         .open()
         .await;
     server.await_ready().await;
@@ -51,13 +51,13 @@ async fn held_until_it_is_resumed(vhost: &Vhost, database: &str, is_shared: bool
         (&queue["pause"]["note"], &queue["scheduled"], &queue["depth"]),
         (&json!("deploy"), &json!(1), &json!(null))
     );
-    assert_eq!(vhost.messages("work").await, 0, "nothing was sent into it");
+    assert_eq!(vhost.depth("work").await, 0, "nothing was sent into it");
     assert_eq!(server.post(&format!("{path}/resume"), &json!({})).await.status(), 200);
     assert_eq!(work.work().await, "{\"n\": 2}");
     wait_until("nothing to be scheduled", PATIENCE, async || server.json(path).await["scheduled"] == 0).await;
     probe.fail("{\"n\": 5}").await;
     assert_eq!(probe.work().await, "{\"n\": 5}");
-    assert_eq!(vhost.messages("work").await, 0, "it was sent once");
+    assert_eq!(vhost.depth("work").await, 0, "it was sent once");
     drop(other);
 }
 
@@ -72,8 +72,8 @@ async fn what_is_due_is_held_through_a_restart_and_sent_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_server_holds_what_one_was_told_to_hold() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let Some(database) = PostgresDatabase::create().await else { return };
-    held_until_it_is_resumed(&rabbit.vhost(), &database.url(), true).await;
+    let Some(postgres) = Postgres::shared() else { return };
+    held_until_it_is_resumed(&rabbit.vhost(), &postgres.database().url, true).await;
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn the_switch_says_who_and_why_and_is_in_the_activity() {
         let page = desk.page(address).await;
         assert_eq!(page.count("option[value=consumers]"), 0, "nobody could say when it has one");
         let set = [("until", "resumed"), ("note", "<b>deploy</b>")];
-        submit(&desk, &page, &format!("form[action='{address}/pause']"), &set).await.expect(303);
+        submit(&desk, &format!("{address}/pause"), &set).await.expect(303);
         let page = desk.page(address).await;
         assert_eq!(page.words(".queue-badge"), "paused");
         let panel = page.words("section[aria-labelledby=pause-title]");
@@ -97,7 +97,7 @@ async fn the_switch_says_who_and_why_and_is_in_the_activity() {
         let filter = json!({"filter": {"queue": "orders, v2"}, "action": "retry"});
         desk.post("/api/v1/actions/preview", &filter).await.expect(200);
         assert_eq!(desk.status(id).await, Status::Scheduled);
-        submit(&desk, &page, &format!("form[action='{address}/resume']"), &[]).await.expect(303);
+        submit(&desk, &format!("{address}/resume"), &[]).await.expect(303);
         let page = desk.page(address).await;
         assert_eq!(page.count(".queue-badge"), 0);
         assert!(desk.page("/activity?area=queues").await.words("main").contains("resumed retries into"));

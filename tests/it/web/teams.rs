@@ -268,7 +268,9 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
 /// What a changing call takes, so that it is not refused for its form.
 fn body_of(path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
-        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" => json!({}),
+        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" | "resume" => {
+            json!({})
+        }
         "snooze" => json!({"until": "1h"}),
         _ => json!({"note": "ours"}),
     }
