@@ -11,6 +11,7 @@ word_enum! {
         Groups = "groups",
         Rules = "rules",
         Policies = "policies",
+        Queues = "queues",
         Schemas = "schemas",
         Mappings = "mappings",
         Digests = "digests",

@@ -33,6 +33,8 @@ pub mod policy;
 pub(crate) mod policy_meaning;
 pub mod preflight;
 pub mod queue_level;
+pub mod queue_outlook;
+pub mod queue_pause;
 pub mod retry;
 pub mod retry_limits;
 pub mod rights;

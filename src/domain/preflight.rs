@@ -31,6 +31,8 @@ pub struct TargetQueue {
     pub letters: u64,
     /// How it stands, where its broker is watched.
     pub level: Option<QueueLevel>,
+    /// Retries into it are paused.
+    pub is_paused: bool,
 }
 
 /// What is best done with them.
@@ -64,6 +66,9 @@ pub struct Advice {
 impl TargetQueue {
     /// Why what is sent there now is not processed: a sentence.
     pub fn trouble(&self) -> Option<String> {
+        if self.is_paused {
+            return Some(format!("Retries into {} are paused: they wait until it is resumed.", self.name));
+        }
         let level = self.level.as_ref()?;
         if level.known_consumers() == Some(0) {
             return Some(format!("{} has no consumers: what is retried waits there.", self.name));
@@ -107,7 +112,13 @@ mod tests {
 
     fn queue(consumers: Option<u64>, ready: u64, max_length: Option<u64>) -> TargetQueue {
         let level = QueueLevel { consumers, messages_ready: Some(ready), max_length, ..QueueLevel::default() };
-        TargetQueue { broker: "main".to_owned(), name: "orders".to_owned(), letters: 9, level: Some(level) }
+        TargetQueue {
+            broker: "main".to_owned(),
+            name: "orders".to_owned(),
+            letters: 9,
+            level: Some(level),
+            is_paused: false,
+        }
     }
 
     #[test]
@@ -131,6 +142,11 @@ mod tests {
         check(Preflight { queues: vec![queue(Some(1), 10, Some(10))], ..few.clone() }, Way::Wait, "Full");
         let unknown = TargetQueue { level: None, ..queue(None, 0, None) };
         check(Preflight { queues: vec![unknown], ..few.clone() }, Way::AtOnce, "");
+        check(
+            Preflight { queues: vec![TargetQueue { is_paused: true, ..queue(Some(1), 0, None) }], ..few.clone() },
+            Way::Wait,
+            "Retries into orders are paused",
+        );
         let refused = vec![("it is no use".to_owned(), 9)];
         check(Preflight { refused, ..few }, Way::Discard, "None of them");
     }

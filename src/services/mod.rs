@@ -5,6 +5,7 @@
 
 mod audit_log;
 mod audited_jobs;
+mod audited_queues;
 pub mod audited_store;
 pub mod causes;
 pub mod change_feed;

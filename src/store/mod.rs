@@ -66,6 +66,7 @@ pub use notifications::digest_figures::DigestScope;
 pub use notifications::digests::{DigestPlace, DigestRecord, NewDigest, Sending, SlotState};
 pub use notifications::incidents::{IncidentRecord, Telling};
 pub use retries::outcomes::RetryTally;
+pub use retries::pauses::resumed_entry;
 pub use retries::sent_on::{KnownDelivery, SendingOn};
 pub use retries::stops::{QueueStops, StoppedRetry};
 pub use rules::{OrderError, RuleChange, RuleFailure};

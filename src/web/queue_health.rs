@@ -67,6 +67,14 @@ impl UnhealthyQueues {
     /// More are not read by anybody.
     const SHOWN: usize = 20;
 
+    /// What was reported of one queue.
+    pub async fn reported_of(app: &AppState, broker: &str, queue: &str) -> Result<Vec<ConcernLine>, WebError> {
+        let mut concerns = app.store().concerns().await?;
+        concerns.retain(|(of, concern)| of == broker && concern.queue() == Some(queue));
+        concerns.retain(|_| app.settings.watch.contains_key(broker));
+        Ok(reported(&concerns, app.clock.now()))
+    }
+
     pub async fn load(app: &AppState) -> Result<Self, WebError> {
         let store = app.store();
         let (concerns, queues, brokers) =

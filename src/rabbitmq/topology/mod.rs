@@ -2,7 +2,7 @@
 
 mod native;
 mod pattern;
-mod shell;
+pub(crate) mod shell;
 mod text;
 
 use lapin::uri::AMQPUri;

@@ -137,10 +137,11 @@ async fn publish_window(
     lane: &mut Lane,
     window: Vec<ClaimedRetry>,
 ) -> Vec<(ClaimedRetry, Ended)> {
+    let (paused, window) = paused(scheduler, window).await;
     let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
     let mut messages = read_messages(scheduler, &ids).await;
     let own_retries = own_retries(scheduler, &window, &messages).await;
-    let mut ended = Vec::with_capacity(window.len());
+    let mut ended: Vec<_> = paused.into_iter().map(|claimed| (claimed, Ended::Unpublished)).collect();
     let mut sent = Vec::with_capacity(window.len());
     let mut outgoing = Vec::with_capacity(window.len());
     for mut claimed in window {
@@ -192,6 +193,22 @@ fn prepare(
         destination = destination.with_key(&claimed.routing_key);
     }
     Ok(OutgoingRetry { id: claimed.id, destination, reason: claimed.reason, message })
+}
+
+/// What is not sent after all, since its queue was paused after it was claimed; and the rest. Where the database does not
+/// say, nothing is.
+async fn paused(scheduler: &Scheduler, window: Vec<ClaimedRetry>) -> (Vec<ClaimedRetry>, Vec<ClaimedRetry>) {
+    match scheduler.store.queue_pauses().await {
+        Ok(pauses) => {
+            let is_paused =
+                |claimed: &ClaimedRetry| pauses.iter().any(|it| it.is_of(&scheduler.broker, &claimed.queue));
+            window.into_iter().partition(is_paused)
+        }
+        Err(error) => {
+            tracing::warn!(broker.name = scheduler.broker, error = %error, "paused queues cannot be read yet");
+            (window, Vec::new())
+        }
+    }
 }
 
 /// The queues whose framework retries by itself: what was scheduled before that was known stays here. Where the database

@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod edits;
 pub mod held_back;
 mod preflight;
+mod queues;
 pub mod scope;
 
 use std::{sync::Arc, time::Duration};

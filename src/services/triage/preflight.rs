@@ -145,11 +145,13 @@ async fn targets(
     queues.sort_by_key(|(_, letters)| std::cmp::Reverse(*letters));
     queues.truncate(QUEUES);
     let names: Vec<&str> = queues.iter().map(|((_, queue), _)| *queue).collect();
+    let pauses = store.queue_pauses().await?;
     let mut levels = store.watched_queues_named(&names).await?;
     let target = |((broker, name), letters): ((&str, &str), u64)| {
         let place = levels.iter().position(|watched| watched.broker == broker && watched.level.name == name);
         let level = place.map(|place| levels.swap_remove(place).level);
-        TargetQueue { broker: broker.to_owned(), name: name.to_owned(), letters, level }
+        let is_paused = pauses.iter().any(|pause| pause.is_of(broker, name));
+        TargetQueue { broker: broker.to_owned(), name: name.to_owned(), letters, level, is_paused }
     };
     Ok(queues.into_iter().map(target).collect())
 }

@@ -122,6 +122,7 @@ impl Watcher {
             return Ok(());
         }
         changes.iter().for_each(|change| log(broker, change));
+        self.watch.resume(now).await?;
         self.watch.tell(&after.watch, now).await?;
         self.kept = Some(after);
         Ok(())
@@ -184,6 +185,14 @@ impl Watch {
         let ours = self.board.all().into_iter().find(|health| health.name == self.broker);
         let state = ours.map(|health| health.consuming);
         matches!(state, Some(ConnectionState::Connected { .. } | ConnectionState::Elsewhere))
+    }
+
+    /// Ends the pauses of queues that were to wait for a consumer and have one, as far as the broker says so now.
+    async fn resume(&self, now: Timestamp) -> Result<(), StoreError> {
+        for queue in self.store.resume_queues_with_consumers(&self.broker, now).await? {
+            tracing::info!(broker = self.broker, queue, "retries resumed: the queue has a consumer");
+        }
+        Ok(())
     }
 
     /// Brings the incidents that are open in line with what is a concern.

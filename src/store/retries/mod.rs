@@ -3,6 +3,7 @@
 pub(super) mod delay_queues;
 pub(super) mod finished;
 pub(super) mod outcomes;
+pub(super) mod pauses;
 pub(super) mod policies;
 pub(super) mod schedule;
 pub(super) mod scheduled;
@@ -30,12 +31,12 @@ const CHUNK: usize = 1_000;
 
 const CLAIM: Sql = Sql {
     sqlite: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id IN (
-            SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
+            SELECT letter_id FROM retries INDEXED BY retries_to_claim WHERE broker = $2 AND due_at <= $3 AND held = 0
             AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4)
         RETURNING letter_id",
     // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
     postgres: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id = ANY(ARRAY(
-            SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
+            SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3 AND held = 0
             AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED))
         RETURNING letter_id",
 };
@@ -78,12 +79,17 @@ impl TryFrom<ClaimRow> for ClaimedRetry {
 }
 
 impl StoreReader {
-    /// When the next retry that nobody has claimed is due.
+    /// When the next retry is due that nobody has claimed and no pause holds.
     pub async fn next_retry_due(&self, broker: &str) -> Result<Option<Timestamp>, StoreError> {
-        const NEXT: &str = "SELECT due_at FROM retries WHERE broker = $1 AND claimed_until IS NULL
-            ORDER BY due_at LIMIT 1";
+        const NEXT: Sql = Sql {
+            sqlite: "SELECT due_at FROM retries INDEXED BY retries_to_claim WHERE broker = $1 AND held = 0
+                AND claimed_until IS NULL ORDER BY due_at LIMIT 1",
+            postgres: "SELECT due_at FROM retries WHERE broker = $1 AND held = 0 AND claimed_until IS NULL
+                ORDER BY due_at LIMIT 1",
+        };
+        let next = NEXT.pick(self.db.reader());
         let due: Option<i64> =
-            on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT).bind(broker).fetch_optional(pool).await?);
+            on!(self.db.reader(), |pool| sqlx::query_scalar(next).bind(broker).fetch_optional(pool).await?);
         Ok(due.map(Timestamp::from_micros))
     }
 
@@ -114,7 +120,8 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Claims retries that are due, oldest first, for `lease`; until then no other process publishes them.
+    /// Claims retries that are due, oldest first, for `lease`; until then no other process publishes them. Those into a
+    /// queue that is paused stand aside until it is resumed.
     ///
     /// The claim is on disk when this returns: a process that dies while publishing leaves a trace of it.
     pub async fn claim_due_retries(
@@ -125,6 +132,7 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<ClaimedRetry>, StoreError> {
         let mut tx = self.db.begin().await?;
+        pauses::release(&mut tx, broker, limit).await?;
         let sql = CLAIM.pick(&tx);
         let ids: Vec<Uuid> = on!(&mut tx, |tx| sqlx::query_scalar(sql)
             .bind(now.plus(lease).as_micros())
@@ -133,7 +141,7 @@ impl Store {
             .bind(bigint(limit as u64))
             .fetch_all(&mut **tx)
             .await?);
-        let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
+        let ids = pauses::hold(&mut tx, broker, ids).await?;
         let mut claimed = claimed(&mut tx, &ids).await?;
         for chunk in ids.chunks(CHUNK) {
             sent_back::remember(&mut tx, chunk, now).await?;

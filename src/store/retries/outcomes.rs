@@ -168,7 +168,36 @@ impl Store {
     }
 }
 
+#[derive(FromRow)]
+struct DayRow {
+    start: i64,
+    #[sqlx(flatten)]
+    counts: Row,
+}
+
 impl StoreReader {
+    /// Those of one queue by day, the beginning of which is with each, since the day of `since`.
+    pub async fn queue_retry_counts(
+        &self,
+        broker: &str,
+        queue: &str,
+        since: Timestamp,
+    ) -> Result<Vec<(Timestamp, RetryCounts)>, StoreError> {
+        const SELECT: &str = "SELECT start, broker, queue, failures, failed, retried, exhausted FROM retry_counts
+            WHERE broker = $1 AND queue = $2 AND start >= $3 ORDER BY start, failures";
+        if !self.scope.includes(broker, queue) {
+            return Ok(Vec::new());
+        }
+        let since = since.floor_to(DAY).as_micros();
+        let rows: Vec<DayRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
+            .bind(broker)
+            .bind(queue)
+            .bind(since)
+            .fetch_all(pool)
+            .await?);
+        Ok(rows.into_iter().map(|row| (Timestamp::from_micros(row.start), row.counts.into())).collect())
+    }
+
     /// Outcomes of automatic retries since the day of `since`, by broker, queue and number of failures.
     pub async fn retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,

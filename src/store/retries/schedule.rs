@@ -36,7 +36,7 @@ async fn schedule(tx: &mut Tx, retries: &[(LetterId, &str, NewRetry<'_>)]) -> Re
         ") INSERT INTO retries (letter_id, broker, due_at, scheduled_at, queue, actor, job_id, claims)
         SELECT letter_id, broker, due_at, scheduled_at, queue, actor, job_id, 0 FROM new WHERE true
         ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, scheduled_at = excluded.scheduled_at,
-            queue = excluded.queue, actor = excluded.actor, job_id = excluded.job_id, claimed_until = NULL",
+            queue = excluded.queue, actor = excluded.actor, job_id = excluded.job_id, claimed_until = NULL, held = 0",
     ];
     for chunk in retries.chunks(CHUNK) {
         let columns = vec![

@@ -30,6 +30,7 @@ mod no_query;
 mod payload;
 mod policies;
 mod preview;
+mod queue;
 mod queues;
 mod reply;
 mod rule_trials;
@@ -84,6 +85,9 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(group_state::act))
         .routes(routes!(in_common::in_common))
         .routes(routes!(queues::queues))
+        .routes(routes!(queue::queue))
+        .routes(routes!(queue::pause))
+        .routes(routes!(queue::resume))
         .routes(routes!(activity::activity))
         .routes(routes!(activity_export::ndjson))
         .routes(routes!(activity_export::csv))

@@ -17,8 +17,13 @@ use crate::{
         error::WebError,
         input::Query,
         query::Paging,
+        queue_details::QueueDetails,
         queue_health::{levels, retry_figures},
-        view::{retry_outcomes::QueueOutcomes, tally, time::timestamp},
+        view::{
+            retry_outcomes::QueueOutcomes,
+            tally::{self, QueueCounts, QueueKey},
+            time::timestamp,
+        },
     },
 };
 
@@ -34,7 +39,7 @@ pub struct Queues {
 
 /// A queue, and how many letters of it are where.
 #[derive(Default, Serialize, ToSchema)]
-struct Queue {
+pub struct Queue {
     broker: String,
     /// Null for letters that do not say where they failed.
     queue: Option<String>,
@@ -90,6 +95,32 @@ struct Retries {
 }
 
 impl Queue {
+    fn new(
+        (broker, queue): QueueKey<'_>,
+        counts: &QueueCounts,
+        level: Option<&WatchedQueue>,
+        outcomes: QueueOutcomes,
+        book: &PolicyBook,
+    ) -> Self {
+        Self {
+            broker: broker.to_owned(),
+            queue: queue.map(str::to_owned),
+            open: counts.of(Status::Open),
+            scheduled: counts.of(Status::Scheduled),
+            retried: counts.of(Status::Retried),
+            discarded: counts.of(Status::Discarded),
+            policy: queue.and_then(|queue| book.find(queue, Reason::Rejected)).map(|active| (&**active).into()),
+            other_policies: queue.map(|queue| other_policies(queue, book)).unwrap_or_default(),
+            last_7_days: outcomes.into(),
+            ..Self::active(level)
+        }
+    }
+
+    pub(super) fn of(details: &QueueDetails, book: &PolicyBook) -> Self {
+        let key = (&*details.path.broker, Some(&*details.path.queue));
+        Self::new(key, &details.counts, details.watched.as_ref(), details.outcomes.clone(), book)
+    }
+
     /// Only how it stands.
     fn active(found: Option<&WatchedQueue>) -> Self {
         let Some(WatchedQueue { level, watched, .. }) = found else { return Self::default() };
@@ -137,17 +168,8 @@ pub async fn queues(State(app): State<Arc<AppState>>, Query(paging): Query<Pagin
     let levels = levels(&app, &[], true).await?;
     let queues = tally::queues_with(&facets, outcomes.keys().copied().chain(levels.keys()));
     let page = paging.page("queues", queues, |(key, _)| format!("{key:?}"))?;
-    let items = page.items.into_iter().map(|(key, counts)| Queue {
-        broker: key.0.to_owned(),
-        queue: key.1.map(str::to_owned),
-        open: counts.of(Status::Open),
-        scheduled: counts.of(Status::Scheduled),
-        retried: counts.of(Status::Retried),
-        discarded: counts.of(Status::Discarded),
-        policy: key.1.and_then(|queue| book.find(queue, Reason::Rejected)).map(|active| (&**active).into()),
-        other_policies: key.1.map(|queue| other_policies(queue, &book)).unwrap_or_default(),
-        last_7_days: outcomes.get(&key).cloned().unwrap_or_default().into(),
-        ..Queue::active(levels.get(key))
+    let items = page.items.into_iter().map(|(key, counts)| {
+        Queue::new(key, &counts, levels.get(key), outcomes.get(&key).cloned().unwrap_or_default(), &book)
     });
     Ok(Json(Queues { items: items.collect(), next_cursor: page.next_cursor, total: page.total }))
 }

@@ -83,6 +83,7 @@ fn area_choices(chosen: &[Area]) -> Vec<Choice> {
         Area::Groups => "Groups",
         Area::Rules => "Rules",
         Area::Policies => "Policies",
+        Area::Queues => "Queues",
         Area::Schemas => "Schemas",
         Area::Mappings => "Types by queue",
         Area::Digests => "Digests",

@@ -178,6 +178,29 @@ pub async fn first_rows(app: &AppState, most: usize) -> Result<Vec<GroupRow>, We
     Ok(rows.into_iter().map(|row| GroupRow { is_picked: false, ..row }).collect())
 }
 
+/// Those of one queue: the first of them, and the list of all.
+pub async fn rows_of_queue(app: &AppState, broker: &str, queue: &str, most: usize) -> Result<QueueGroups, WebError> {
+    let query = GroupQuery {
+        brokers: vec![broker.to_owned()],
+        queues: vec![queue.to_owned()],
+        limit: Some(most),
+        ..GroupQuery::default()
+    };
+    let (page, rows) = load_rows(app, &query, &query.page_filter(), None).await?;
+    Ok(QueueGroups {
+        rows: rows.into_iter().map(|row| GroupRow { is_picked: false, ..row }).collect(),
+        total: number::thousands(page.total),
+        href: query.with(|query| query.limit = None).href(),
+    })
+}
+
+/// Groups of one queue that need attention.
+pub struct QueueGroups {
+    pub rows: Vec<GroupRow>,
+    pub total: String,
+    pub href: String,
+}
+
 fn why_empty(app: &AppState, query: &GroupQuery, counts: &GroupCounts) -> Empty {
     let unfiltered = GroupQuery {
         all: query.all,

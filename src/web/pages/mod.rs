@@ -34,6 +34,7 @@ mod overview;
 mod part;
 mod policies;
 mod policy_form;
+mod queue;
 mod queues;
 mod rule_acts;
 mod rule_form;
@@ -86,6 +87,9 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/scheduled", get(scheduled::show))
         .route("/scheduled/all", post(scheduled::act))
         .route("/queues", get(queues::show))
+        .route("/queues/{broker}/{queue}", get(queue::show))
+        .route("/queues/{broker}/{queue}/pause", post(queue::pause))
+        .route("/queues/{broker}/{queue}/resume", post(queue::resume))
         .route("/policies", get(policies::show))
         .route("/policies/set", post(policies::set))
         .route("/policies/unset", post(policies::unset))

@@ -23,6 +23,7 @@ use crate::{
         error::WebError,
         query::{GroupQuery, LetterQuery, Listed},
         queue_health::UnhealthyQueues,
+        queue_path,
         view::{
             chart::{Chart, Window},
             digest::PlanView,
@@ -103,6 +104,8 @@ struct Total {
 struct QueueLine {
     name: String,
     is_known: bool,
+    /// Its page; empty where it is not known.
+    page: String,
     broker: String,
     href: String,
     open: String,
@@ -235,6 +238,7 @@ fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) ->
     QueueLine {
         name: text::one_line(queue.unwrap_or("queue unknown")),
         is_known: queue.is_some(),
+        page: queue_path::href_of(broker, queue),
         broker: text::one_line(broker),
         href: query.href(),
         open: number::thousands(counts.of(Status::Open)),

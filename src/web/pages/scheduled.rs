@@ -62,7 +62,11 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> 
     let (query, Asked { all }) = &visit.query;
     let (filter, place) = (query.filter(), query.place()?);
     let store = app.store();
-    let (facets, page) = tokio::try_join!(store.letter_counts(&filter), store.waiting(&filter, place, query.limit()))?;
+    let (facets, page, pauses) = tokio::try_join!(
+        store.letter_counts(&filter),
+        store.waiting(&filter, place, query.limit()),
+        store.queue_pauses()
+    )?;
     let (now, policies) = (app.clock.now(), app.policies.book());
     let (names, beside) = NameFields::new(app, query, &facets);
     let (total, first) = (Tally::new(&facets, &filter).total(), query.with(|_| ()));
@@ -73,7 +77,7 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> 
         recount: first.href(),
         names,
         beside: beside.with(|_| ()).pairs(),
-        rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, now)).collect(),
+        rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, &pauses, now)).collect(),
         is_filtered: !(filter.queues.is_empty() && query.brokers.is_empty()),
         all: OFFERED.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),

@@ -7,11 +7,12 @@ use uuid::Uuid;
 
 use super::{number, queue::set_href, text, time::Moment};
 use crate::domain::{
-    activity::{ActivityEntry, Area, AuditEntry},
+    activity::{ActivityEntry, Area, AuditEntry, Concerns},
     actor::Origin,
     group::{Group, GroupId},
     letter::{LetterId, LetterSummary},
 };
+use crate::web::queue_path;
 
 /// Characters of a detail that a line shows.
 const SHOWN: usize = 600;
@@ -106,6 +107,8 @@ impl Sentence {
             }
             (Area::Policies, "set") => named("set the retry policy of", entry, policy_href(entry)),
             (Area::Policies, "remove") => named("removed the retry policy of", entry, policy_href(entry)),
+            (Area::Queues, "pause") => named("paused retries into", entry, queue_page(entry)),
+            (Area::Queues, "resume") => named("resumed retries into", entry, queue_page(entry)),
             (Area::Schemas, "upload") => named("added the schema", entry, "/schemas".to_owned()),
             (Area::Schemas, "remove") => named("removed the schema", entry, "/schemas".to_owned()),
             (Area::Mappings, "set") => named("mapped a type to", entry, "/schemas#mappings".to_owned()),
@@ -144,6 +147,14 @@ fn plain(verb: &str) -> Sentence {
 fn named(verb: &str, entry: &AuditEntry, href: String) -> Sentence {
     let object = name(&entry.subject);
     Sentence { object, href: Some(href).filter(|href| !href.is_empty()), is_name: true, ..plain(verb) }
+}
+
+/// The page of the queue that it is about.
+fn queue_page(entry: &AuditEntry) -> String {
+    match &entry.concerns {
+        Concerns::Queue(broker, queue) => queue_path::href(broker, queue),
+        Concerns::All(_) => "/queues".to_owned(),
+    }
 }
 
 fn policy_href(entry: &AuditEntry) -> String {

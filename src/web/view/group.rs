@@ -12,7 +12,10 @@ use crate::{
         letter::Status,
         policy::PolicyBook,
     },
-    web::query::{LetterQuery, Listed},
+    web::{
+        query::{LetterQuery, Listed},
+        queue_path,
+    },
 };
 
 /// Characters of a name in a list; the group itself shows all of them.
@@ -109,6 +112,8 @@ impl Title {
 pub struct GroupView {
     pub id: String,
     pub title: Title,
+    /// The page of its queue; empty where that is not known.
+    pub queue_page: String,
     pub broker: String,
     pub why: String,
     pub is_error_known: bool,
@@ -150,6 +155,7 @@ impl GroupView {
         Self {
             id: group.id.to_string(),
             title: Title::new(&group.key),
+            queue_page: queue_path::href_of(&group.key.broker, group.key.queue.as_deref()),
             broker: text::one_line(&group.key.broker),
             why: why(&group.key),
             is_error_known: !group.key.error.is_empty(),

@@ -26,6 +26,7 @@ use crate::domain::{
     policy::PolicyBook,
     waiting::WaitingRetry,
 };
+use crate::web::queue_path;
 
 /// Where a letter is shown, which its links have to keep.
 pub struct Links {
@@ -67,6 +68,9 @@ pub struct LetterView {
 /// Where, why and when.
 pub struct Facts {
     pub broker: String,
+    /// The page of its queue; empty where that is not known.
+    pub queue_page: String,
+    pub queue: String,
     pub route: String,
     /// The error, or else what RabbitMQ says.
     pub why: String,
@@ -220,6 +224,8 @@ impl Facts {
     fn new(letter: &LetterSummary, retry: Option<RetryView>, alike: Option<Alike>, now: Timestamp) -> Self {
         Self {
             broker: text::one_line(&letter.broker),
+            queue_page: queue_path::href_of(&letter.broker, letter.queue.as_deref()),
+            queue: letter.queue.as_deref().map(text::one_line).unwrap_or_default(),
             route: route(&letter.exchange, &letter.routing_key),
             why: text::shortened(&why::in_short(letter), WHY),
             is_error_known: letter.error().is_some(),

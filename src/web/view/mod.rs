@@ -30,6 +30,7 @@ pub mod policy;
 pub mod postmark;
 pub mod preflight;
 pub mod queue;
+pub mod queue_page;
 pub mod report;
 pub mod retry_outcomes;
 pub mod row;

@@ -15,13 +15,18 @@ use crate::{
         letter::Status,
         policy::{Policy, PolicyBook},
     },
-    web::query::{LetterQuery, Listed, WaitingQuery},
+    web::{
+        query::{LetterQuery, Listed, WaitingQuery},
+        queue_path,
+    },
 };
 
 #[derive(Debug)]
 pub struct QueueRow {
     pub name: String,
     pub is_known: bool,
+    /// Its page; empty where it is not known.
+    pub page: String,
     pub broker: String,
     pub open: String,
     pub waiting: String,
@@ -83,6 +88,7 @@ impl QueueRow {
         Self {
             name: queue.map_or_else(|| "queue unknown".to_owned(), text::one_line),
             is_known: queue.is_some(),
+            page: queue_path::href_of(broker, queue),
             broker: text::one_line(broker),
             open: number::thousands(counts.of(Status::Open)),
             waiting: number::thousands(counts.of(Status::Scheduled)),

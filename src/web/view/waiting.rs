@@ -3,7 +3,7 @@
 use amqp_message::time::Timestamp;
 
 use super::{policy::which_retry, row::queue_title, text, time::Moment, why};
-use crate::domain::{policy::PolicyBook, waiting::Waiting};
+use crate::domain::{policy::PolicyBook, queue_pause::QueuePause, waiting::Waiting};
 
 /// Characters of a name in a list; the letter itself shows all of them.
 const NAME: usize = 120;
@@ -24,12 +24,14 @@ pub struct WaitingRow {
     pub which: String,
     pub by: String,
     pub due: Due,
+    /// Retries into its queue are paused.
+    pub is_paused: bool,
     /// For the checkbox, which stands alone.
     pub label: String,
 }
 
 impl WaitingRow {
-    pub fn new(waiting: &Waiting, policies: &PolicyBook, now: Timestamp) -> Self {
+    pub fn new(waiting: &Waiting, policies: &PolicyBook, pauses: &[QueuePause], now: Timestamp) -> Self {
         let (letter, retry) = (&waiting.letter, &waiting.retry);
         let title = queue_title(letter);
         let due = Due::new(retry.due_at, now);
@@ -53,6 +55,7 @@ impl WaitingRow {
             importance: letter.importance.as_str(),
             which,
             by: if retry.is_by_policy() { "policy".to_owned() } else { text::one_line(retry.by.as_str()) },
+            is_paused: pauses.iter().any(|pause| pause.is_of(&letter.broker, &retry.queue)),
             due,
         }
     }

@@ -13,13 +13,14 @@ use crate::{
         watch::{Concern, DocsPage, Watched},
     },
     store::{WatchedBroker, WatchedQueue},
+    web::queue_path,
 };
 
 /// Something that needs a hand.
 #[derive(Debug)]
 pub struct ConcernLine {
     pub broker: String,
-    /// The queue it is about, where it is about one, and its line on the page of queues.
+    /// The queue it is about, where it is about one, and its page.
     pub queue: Option<(String, String)>,
     pub title: String,
     pub sentence: String,
@@ -31,7 +32,7 @@ impl ConcernLine {
     pub fn new(broker: &str, concern: &Concern, now: Timestamp) -> Self {
         Self {
             broker: text::one_line(broker),
-            queue: concern.queue().map(queue_link),
+            queue: concern.queue().map(|queue| queue_link(broker, queue)),
             title: text::one_line(&concern.title()),
             sentence: text::one_line(&concern.sentence(now)),
             docs: None,
@@ -41,7 +42,7 @@ impl ConcernLine {
     pub fn of_queue(broker: &str, queue: &str, sentence: &str) -> Self {
         Self {
             broker: text::one_line(broker),
-            queue: Some(queue_link(queue)),
+            queue: Some(queue_link(broker, queue)),
             title: String::new(),
             sentence: text::one_line(sentence),
             docs: None,
@@ -67,10 +68,9 @@ impl ConcernLine {
     }
 }
 
-/// A queue's name, and its line on the page of queues.
-fn queue_link(queue: &str) -> (String, String) {
-    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("queue", queue).finish();
-    (text::one_line(queue), format!("/queues?{query}"))
+/// A queue's name, and its page.
+fn queue_link(broker: &str, queue: &str) -> (String, String) {
+    (text::one_line(queue), queue_path::href(broker, queue))
 }
 
 /// How a queue stands.

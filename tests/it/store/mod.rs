@@ -48,6 +48,7 @@ mod incidents;
 mod listing;
 mod opening;
 mod outages;
+mod pauses;
 mod random_lives;
 mod reading;
 mod record;

@@ -46,6 +46,8 @@ mod parts;
 mod payload;
 mod policies;
 mod program;
+mod queue_page;
+mod queue_pause;
 mod queues;
 mod rules;
 mod rules_at_work;

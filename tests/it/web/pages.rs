@@ -190,7 +190,7 @@ async fn the_overview_counts_what_its_links_lead_to() {
     let tiles = overview.all(".tile-box > a").into_iter().map(|tile| (tile, words(tile.one("b"))));
     let totals = overview.all(".total-list a").into_iter().map(|total| (total, words(total.one("b"))));
     let queues = overview.all(".table-data tbody tr");
-    let queues = queues.iter().map(|row| (row.one("a"), words(row.all("td.table-number")[0])));
+    let queues = queues.iter().map(|row| (row.one("td.table-number a"), words(row.all("td.table-number")[0])));
     for (link, count) in tiles.chain(totals).chain(queues) {
         let path = link.attr("href").unwrap();
         assert_eq!(desk.page(path).await.count(".list-row").to_string(), count, "{path}");

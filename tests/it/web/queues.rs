@@ -77,10 +77,11 @@ async fn numbers_lead_to_their_letters_and_the_policy_to_its_form() {
     let page = desk.page("/queues").await;
     assert_eq!(cells(&page, "orders, v2")[..2], ["1", "1"]);
     let links = page.values("table.table-queues a", "href");
-    for link in &links[..2] {
+    assert_eq!(links[0], "/queues/main/orders%2C%20v2");
+    for link in &links[1..3] {
         assert_eq!(desk.page(link).await.count(".list-row"), 1, "{link}");
     }
-    let form = desk.page(links[2].trim_end_matches("#set")).await;
+    let form = desk.page(links[3].trim_end_matches("#set")).await;
     assert_eq!(form.one("#policy [name=queues]").attr("value"), Some("orders, v2"));
     assert_eq!(form.one("#policy [name=delays]").attr("value"), Some("10s, 1m 40s, 16m 40s"), "what is in force");
 }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::{
     answer::{Answer, Look},
     dead::dead_in,
-    desk::Desk,
+    desk::{Desk, MAIN},
     groups::sort,
     sign_in::{PASSWORD, Visit, by_password, signed_in},
 };
@@ -38,6 +38,7 @@ enum About {
     Letter,
     Group,
     Job,
+    Queue,
     /// Of all queues, so that who sees only some sees none.
     Digest,
     /// Rules, policies, types: they hold for all queues and are seen by everybody.
@@ -51,6 +52,7 @@ fn about(path: &str) -> About {
         "letters" => About::Letter,
         "groups" => About::Group,
         "jobs" => About::Job,
+        "queues" => About::Queue,
         "digests" => About::Digest,
         "rules" | "policies" | "mappings" | "schemas" | "assets" | "docs" => About::Everybody,
         other => panic!("say of {path} what {other} is about"),
@@ -220,12 +222,13 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
                 About::Letter => theirs.letter.to_string(),
                 About::Group => theirs.group.clone(),
                 About::Job => theirs.job.clone(),
+                About::Queue => format!("{THEIRS}-orders"),
                 About::Digest => nothing.to_owned(),
                 About::Everybody => continue,
             };
             for visit in [&ada, &of_ada] {
                 let ask = async |id: &str| {
-                    let path = path.replace("{id}", id);
+                    let path = path.replace("{id}", id).replace("{broker}", MAIN).replace("{queue}", id);
                     let answer = match (method, path.starts_with("/api")) {
                         ("GET", _) => visit.get(&desk, &path).await,
                         (_, true) => call(&desk, visit, method.parse().unwrap(), &path, &body_of(&path)).await,
@@ -265,7 +268,9 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
 /// What a changing call takes, so that it is not refused for its form.
 fn body_of(path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
-        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" => json!({}),
+        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" | "resume" => {
+            json!({})
+        }
         "snooze" => json!({"until": "1h"}),
         _ => json!({"note": "ours"}),
     }

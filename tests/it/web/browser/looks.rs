@@ -109,6 +109,8 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         group.clone(),
         format!("{group}?all=discard"),
         format!("/letters?{}", group.replace("/groups/", "group=")),
+        format!("/queues/main/{long}"),
+        "/queues/main/texts.persist".to_owned(),
     ];
     let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
     let waits = [

@@ -1,0 +1,199 @@
+//! `/queues/{broker}/{queue}`: one queue, what is the matter with it, and what dlo does next.
+
+use std::{sync::Arc, time::Duration};
+
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    actions::redirect,
+    fragment,
+    groups::{QueueGroups, rows_of_queue},
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::{filter::LetterCounts, letter::Status},
+    web::{
+        AppState,
+        error::WebError,
+        input::FormPairs,
+        order::read_note,
+        query::{LetterQuery, Listed, WaitingQuery},
+        queue_details::{DAYS, QueueDetails},
+        queue_health::{UnhealthyQueues, missing_settings},
+        queue_path::{self, QueuePath},
+        queue_pausing,
+        security::CurrentUser,
+        view::{
+            chart::{Chart, Window},
+            number,
+            queue_page::{BadgeView, DayChart, PolicyTimeline, SuggestionView},
+            text,
+            time::Moment,
+            watch::{ConcernLine, LevelCells},
+        },
+    },
+};
+
+/// Groups that are shown; the list has all of them.
+const GROUPS: usize = 8;
+
+#[derive(Template)]
+#[template(path = "queue/page.html")]
+struct QueuePage {
+    shell: Shell,
+    name: String,
+    broker: String,
+    badges: Vec<BadgeView>,
+    next: Vec<String>,
+    suggestion: Option<SuggestionView>,
+    /// What was reported of it, and settings that are likely missing.
+    concerns: Vec<ConcernLine>,
+    level: Option<LevelCells>,
+    /// `quorum, holds 50,000 messages at most`
+    kind: String,
+    looked_at: Option<Moment>,
+    is_watched: bool,
+    is_ours: bool,
+    open: String,
+    letters: String,
+    scheduled: String,
+    scheduled_href: String,
+    received: Chart,
+    /// A name and the bars of each.
+    days: [(&'static str, &'static str, DayChart); 3],
+    n_days: u32,
+    succeeded_after: String,
+    groups: QueueGroups,
+    policies: Vec<PolicyTimeline>,
+    pause: Option<PauseView>,
+    /// Where forms are sent.
+    here: String,
+}
+
+/// Who has paused retries, and why.
+struct PauseView {
+    until_consumers: bool,
+    by: String,
+    at: Moment,
+    note: String,
+}
+
+/// Pauses retries into the queue.
+pub async fn pause(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    path: QueuePath,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let until_consumers = pairs.take("until")?.as_deref() == Some("consumers");
+    let note = read_note(&pairs.take("note")?.unwrap_or_default())?;
+    queue_pausing::pause(&app, &path, until_consumers, note, &user).await?;
+    let until = if until_consumers { " until it has a consumer" } else { "" };
+    let toast = Toast::done(format!("Nothing is retried into {}{until}.", text::one_line(&path.queue)));
+    Ok(redirect(&queue_path::href(&path.broker, &path.queue), &toast, &headers))
+}
+
+/// Resumes them.
+pub async fn resume(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    path: QueuePath,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let queue = text::one_line(&path.queue);
+    let toast = match queue_pausing::resume(&app, &path, &user).await? {
+        true => Toast::done(format!("Retries into {queue} go on.")),
+        false => Toast::done(format!("Retries into {queue} were not paused.")),
+    };
+    Ok(redirect(&queue_path::href(&path.broker, &path.queue), &toast, &headers))
+}
+
+pub async fn show(State(app): State<Arc<AppState>>, path: QueuePath, headers: HeaderMap) -> Result<Response, WebError> {
+    let mut page = load(&app, path).await?;
+    page.shell.toast = Toast::from_cookie(&headers);
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let now = app.clock.now();
+    let facets = app.store().facets().await?;
+    let details = QueueDetails::load(app, path, &facets).await?;
+    let QueuePath { broker, queue } = &details.path;
+    let brokers = vec![broker.clone()];
+    let letters = LetterQuery { brokers: brokers.clone(), ..LetterQuery::of_queue(Some(queue)) };
+    let everything = letters.with(|query| query.statuses = Some(Vec::new()));
+    let window = Window::covering(now.minus(DAY), now);
+    let store = app.store();
+    let filter = everything.filter(now);
+    let (bars, groups, concerns) = tokio::try_join!(
+        async { Ok(store.histogram(&filter, window.from, window.to, window.step).await?) },
+        rows_of_queue(app, broker, queue, GROUPS),
+        concerns(app, broker, queue),
+    )?;
+    let facts = &details.facts;
+    let days = |word, of| DayChart::new(&details.days, word, of);
+    let book = app.policies.book();
+    Ok(QueuePage {
+        name: text::one_line(queue),
+        broker: text::one_line(broker),
+        badges: facts.badges().into_iter().map(BadgeView::from).collect(),
+        next: facts.next(),
+        suggestion: facts.suggestion().map(SuggestionView::from),
+        concerns,
+        level: details.watched.as_ref().map(|watched| LevelCells::new(watched, now)),
+        kind: kind(&details),
+        looked_at: details.looked_at.map(|at| Moment::new(at, now)),
+        is_watched: details.is_watched,
+        is_ours: details.is_ours,
+        open: number::thousands(details.counts.of(Status::Open)),
+        letters: letters.href(),
+        scheduled: number::thousands(details.counts.of(Status::Scheduled)),
+        scheduled_href: WaitingQuery { brokers, ..WaitingQuery::of_queue(Some(queue)) }.href(),
+        received: Chart::new(window, &bars, now, &everything),
+        days: [
+            ("Failed", "alarm", days("failed", |day| day.failed)),
+            ("Succeeded", "ok", days("succeeded", |day| day.succeeded)),
+            ("Exhausted", "warn", days("exhausted", |day| day.exhausted)),
+        ],
+        n_days: DAYS,
+        succeeded_after: number::span(app.settings.succeeded_after),
+        groups,
+        policies: if details.is_ours { Vec::new() } else { PolicyTimeline::all(queue, &book) },
+        pause: facts.pause.as_ref().map(|pause| PauseView {
+            until_consumers: pause.until_consumers,
+            by: text::one_line(pause.by.as_str()),
+            at: Moment::new(pause.at, now),
+            note: text::one_line(&pause.note),
+        }),
+        here: queue_path::href(broker, queue),
+        shell: Shell { here: queue_path::href(broker, queue), ..shell(app, facets).await? },
+    })
+}
+
+async fn shell(app: &AppState, facets: Vec<crate::domain::filter::FacetCount>) -> Result<Shell, WebError> {
+    Shell::new(app, Page::Queues, &LetterCounts::from(facets)).await
+}
+
+/// What was found out about it that no badge says.
+async fn concerns(app: &AppState, broker: &str, queue: &str) -> Result<Vec<ConcernLine>, WebError> {
+    let named = [(broker.to_owned(), queue.to_owned())];
+    let (mut lines, missing) = tokio::try_join!(UnhealthyQueues::reported_of(app, broker, queue), async {
+        missing_settings(app, &named).await
+    })?;
+    let page = queue_path::href(broker, queue);
+    let is_of_it = |line: &ConcernLine| line.queue.as_ref().is_some_and(|(_, href)| *href == page);
+    lines.extend(missing.into_iter().filter(is_of_it));
+    Ok(lines)
+}
+
+fn kind(details: &QueueDetails) -> String {
+    let Some(level) = details.watched.as_ref().map(|watched| &watched.level) else { return String::new() };
+    let limit = level.max_length.map(|limit| format!("holds {} at most", number::plural(limit, "message")));
+    let policy = level.policy.as_deref().map(|policy| format!("RabbitMQ policy {}", text::one_line(policy)));
+    let parts: Vec<_> = [Some(level.kind.to_string()), limit, policy].into_iter().flatten().collect();
+    parts.join(", ")
+}
