@@ -12,6 +12,7 @@ mod groups;
 mod keys;
 pub mod looks;
 mod mass;
+mod queue;
 mod rules;
 pub mod scene;
 mod search;
