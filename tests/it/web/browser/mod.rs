@@ -13,6 +13,7 @@ mod keys;
 mod live;
 pub mod looks;
 mod mass;
+mod queue;
 mod rules;
 pub mod scene;
 mod search;
