@@ -169,7 +169,7 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: 
         401 => asks,
         // A change that another site wants is refused to everybody.
         403 => asks || method != HttpMethod::Get,
-        404 => path.contains("{id}"),
+        404 => path.contains('{'),
         408 | 413 | 415 => has_body,
         409 => is_keyed,
         412 => has_parameter(operation, "If-Match"),

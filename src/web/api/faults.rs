@@ -21,7 +21,7 @@ pub(super) const FAULTS: &[Fault] = &[
         status: 403,
         about: "The token has not the scope for it, or its owner not the role; or it comes from a page of another site",
     },
-    Fault { name: "NotFound", status: 404, about: "There is none of this id" },
+    Fault { name: "NotFound", status: 404, about: "There is none of this name or id" },
     Fault { name: "BodyTooSlow", status: 408, about: "The body did not arrive in time" },
     Fault {
         name: "Conflict",

@@ -114,7 +114,8 @@ pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> 
     let reading = payload::read(app, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
     let letter = payload::without_hidden(letter, &reading);
     // Afterwards, so that it tells of who sees this.
-    let (history, retry) = tokio::try_join!(store.history(id), store.waiting_retry(id))?;
+    let (history, retry, pauses) =
+        tokio::try_join!(store.history(id), store.waiting_retry(id), store.queue_pauses())?;
     let (now, policies, mappings) = (app.clock.now(), app.policies.book(), app.schemas.mappings());
     let summary = &letter.summary;
     let route = Route {
@@ -137,6 +138,7 @@ pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> 
     let options = ViewOptions {
         alike: group.as_ref().map(Alike::new),
         danger: app.triage.danger(summary),
+        pause: pauses.into_iter().find(|pause| target.is_some_and(|queue| pause.is_of(&summary.broker, queue))),
         not_allowed: target.and_then(|queue| app.triage.targets().check(queue).err()),
         linked: linked(app, summary).await?,
         dead_letter_exchange: &app.settings.dead_letter_exchange,

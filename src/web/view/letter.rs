@@ -24,6 +24,7 @@ use crate::domain::{
     group::Group,
     letter::{Importance, Letter, LetterSummary, Status},
     policy::PolicyBook,
+    queue_pause::QueuePause,
     waiting::WaitingRetry,
 };
 use crate::web::queue_path;
@@ -152,10 +153,36 @@ pub struct Actions {
     pub danger: &'static str,
     /// Why its queue is none to send to, while others are: a clause; empty where it is one.
     pub not_allowed: String,
+    /// Retries into the queue it goes to are paused.
+    pub pause: Option<PauseView>,
     pub discard: bool,
     /// What reopening means here: nothing where it is not possible.
     pub reopen: Option<&'static str>,
     pub importances: Vec<(&'static str, bool)>,
+}
+
+/// A pause of the queue that a letter goes back to.
+#[derive(Debug)]
+pub struct PauseView {
+    /// The page of the queue.
+    pub href: String,
+    pub queue: String,
+    pub by: String,
+    pub at: Moment,
+    /// What ends it: a clause.
+    pub until: &'static str,
+}
+
+impl PauseView {
+    fn new(pause: &QueuePause, now: Timestamp) -> Self {
+        Self {
+            href: queue_path::href(&pause.broker, &pause.queue),
+            queue: text::one_line(&pause.queue),
+            by: text::one_line(pause.by.as_str()),
+            at: Moment::new(pause.at, now),
+            until: if pause.until_consumers { "the queue has a consumer" } else { "somebody resumes them" },
+        }
+    }
 }
 
 impl LetterView {
@@ -210,6 +237,7 @@ pub struct ViewOptions<'a> {
     pub danger: Option<Danger>,
     /// Why it must not be retried to where a retry goes: a clause.
     pub not_allowed: Option<String>,
+    pub pause: Option<QueuePause>,
     pub linked: Linked,
     pub alike: Option<Alike>,
     /// Where services send what they cannot process.
@@ -258,6 +286,7 @@ impl Actions {
             retry: !is_replaced && allowed(Command::Retry { delay: std::time::Duration::ZERO, queue: None }),
             danger: view.danger.map(Danger::clause).unwrap_or_default(),
             not_allowed: view.not_allowed.as_deref().map(text::one_line).unwrap_or_default(),
+            pause: view.pause.as_ref().map(|pause| PauseView::new(pause, view.now)),
             discard: allowed(Command::Discard { note: None }),
             reopen: (!is_replaced && allowed(Command::Reopen)).then_some(reopen),
             importances: Importance::ALL.iter().map(|one| (one.as_str(), *one == letter.importance)).collect(),

@@ -139,7 +139,7 @@ async fn an_unknown_word_is_refused_with_what_it_takes() {
 async fn pages_refuse_what_cannot_be_and_ignore_what_they_do_not_know() {
     let desk = Desk::open().await;
     let id = desk.receive(dead_in("orders")).await;
-    for path in ["/letters?letter=7", "/letters?part=all", "/letters?view=xml", "/?part=main"] {
+    for path in ["/letters?letter=7", "/letters?part=all", "/letters?view=xml", "/groups?part=all"] {
         desk.get(path).await.expect(400);
     }
     desk.get(&format!("/letters/{id}?view=xml")).await.expect(400);

@@ -128,8 +128,10 @@ async fn a_link_to_a_queue_of_any_name_finds_its_letters() {
         let desk = Desk::open().await;
         desk.receive(dead_in(name)).await;
         let overview = desk.page("/").await;
-        let link = overview.one(".table-data tbody a").attr("href").unwrap().to_owned();
-        assert_eq!(desk.page(&link).await.count(".list-row"), 1, "{name:?}: {link}");
+        let link = |place: &str| overview.one(&format!(".table-data tbody {place} a")).attr("href").unwrap().to_owned();
+        let (letters, queue) = (link("td.table-number"), link("td:first-child"));
+        assert_eq!(desk.page(&letters).await.count(".list-row"), 1, "{name:?}: {letters}");
+        assert_eq!(desk.page(&queue).await.count(".queue-page"), 1, "{name:?}: {queue}");
     }
 }
 

@@ -115,3 +115,17 @@ async fn what_cannot_be_is_refused() {
     desk.call(Method::POST, "/api/v1/queues/main/none/pause", &json!({})).await.expect(404);
     desk.call(Method::POST, "/api/v1/queues/main/orders/resume", &json!({})).await.expect(200);
 }
+
+/// Who retries a letter is told before that it will wait.
+#[tokio::test]
+async fn the_page_of_a_letter_says_that_its_queue_is_paused() {
+    let desk = Desk::open().await;
+    let id = desk.receive(dead_in("orders").body("x")).await;
+    let other = desk.receive(dead_in("texts").body("y")).await;
+    assert_eq!(desk.page(&format!("/letters/{id}")).await.count("[data-pause]"), 0);
+    desk.post("/api/v1/queues/main/orders/pause", &json!({})).await.expect(200);
+    let page = desk.page(&format!("/letters/{id}")).await;
+    assert!(page.words("[data-pause]").ends_with("a retry waits until somebody resumes them."));
+    assert_eq!(page.one("[data-pause] a").attr("href"), Some("/queues/main/orders"));
+    assert_eq!(desk.page(&format!("/letters/{other}")).await.count("[data-pause]"), 0);
+}
