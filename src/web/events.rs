@@ -11,7 +11,11 @@ use std::{
 use axum::{
     extract::{Request, State},
     http::HeaderMap,
-    response::sse::{Event, KeepAlive, Sse},
+    middleware::Next,
+    response::{
+        Response,
+        sse::{Event, KeepAlive, Sse},
+    },
 };
 use futures_util::{Stream, stream};
 use tokio::sync::watch::Receiver;
@@ -44,8 +48,22 @@ pub async fn stream(
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-/// What a page that is made now already knows; it has to act only on an event that says something else.
-pub fn changes(app: &AppState) -> String {
+tokio::task_local! {
+    static KNOWN: String;
+}
+
+/// Notes what had changed before anything is read for an answer: a page that says it knows more than it was made of would
+/// never catch up.
+pub async fn note_changes(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+    KNOWN.scope(changes(&app), next.run(request)).await
+}
+
+/// What the page that is made now knows; it has to act only on an event that says something else.
+pub fn known_changes() -> String {
+    KNOWN.try_with(Clone::clone).unwrap_or_default()
+}
+
+fn changes(app: &AppState) -> String {
     let feed = *app.feed.subscribe().borrow();
     let brokers = *app.brokers.changes().borrow();
     text(feed, brokers, Visitor::current().is_some_and(|visitor| visitor.is_confined()))

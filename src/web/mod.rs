@@ -221,7 +221,8 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard));
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), events::note_changes));
     Router::new()
         .merge(pages::routes())
         .merge(api::routes(&app))

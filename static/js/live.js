@@ -12,6 +12,8 @@ const CUT_AFTER = 2000; // a shorter break, as of a restart, is nobody's concern
 const SILENCE = 25000; // the server says something every 10 s
 
 let isPaused = false;
+let heard = null; // what the server says has changed, as of its last event
+let known = null; // as of what is shown
 let gap = QUICKEST;
 let shownAt = -Infinity;
 let showTimer = 0;
@@ -29,7 +31,9 @@ const shown = () => {
   clearTimeout(showTimer);
   showTimer = 0;
   shownAt = now();
-  if (!isPaused) htmx.trigger(document.body, "dlo:changes");
+  if (isPaused) return;
+  known = heard;
+  htmx.trigger(document.body, "dlo:changes");
 };
 
 const change = () => {
@@ -37,6 +41,11 @@ const change = () => {
   const quiet = now() - shownAt;
   gap = quiet > 3 * gap ? QUICKEST : Math.min(gap * 1.5, SLOWEST);
   showTimer = setTimeout(shown, Math.max(0, gap - quiet));
+};
+
+// A page that comes as a whole knows what it says; one that is only brought up to date has parts of different moments.
+const arrive = () => {
+  known = one("#side")?.dataset.changes ?? null;
 };
 
 // The button that says so and lets the page stand still.
@@ -91,7 +100,8 @@ const listen = () => {
   source.addEventListener("open", hear);
   source.addEventListener("changes", ({ data }) => {
     hear();
-    if (one("#side")?.dataset.changes !== data) change();
+    heard = data;
+    if (known !== heard) change();
   });
   source.addEventListener("health", ({ data }) => {
     hear();
@@ -133,7 +143,12 @@ setInterval(() => document.hidden && one("#side") && shown(), UNSEEN);
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   if (detail.requestConfig.verb === "post") gap = QUICKEST;
 });
-document.addEventListener("htmx:oobAfterSwap", showState);
+document.addEventListener("htmx:oobAfterSwap", ({ detail }) => {
+  if (detail.target.id === "side") arrive();
+  showState();
+});
+document.addEventListener("dlo:missed", change);
 
 addEventListener("pagehide", stop);
 addEventListener("pageshow", listen);
+arrive();

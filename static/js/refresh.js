@@ -3,6 +3,7 @@
 import { all, one } from "./dom.js";
 
 let isAsking = false;
+let hasMissed = false;
 let swaps = 0; // an answer that was asked for before the last one is of a page that is gone
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
@@ -51,13 +52,19 @@ const update = (part, now) => {
   else if (!isBusy(part) || shape(part) === shape(now)) morph(part, now);
 };
 
+// What was not shown now is shown a little later.
+const miss = () => document.dispatchEvent(new Event("dlo:missed"));
+
 const refresh = async () => {
-  if (isAsking || !one("[data-fresh]")) return;
+  if (!one("[data-fresh]")) return;
+  if (isAsking) return void (hasMissed = true);
   const [address, before] = [location.href, swaps];
   isAsking = true;
   const answer = await fetch(address, { cache: "no-store", headers: { "dlo-refresh": "1" } }).catch(() => null);
   const text = await answer?.text().catch(() => null);
   isAsking = false;
+  if (hasMissed || !text || answer.status >= 500) miss();
+  hasMissed = false;
   if (!answer?.ok || answer.redirected || !text || swaps !== before || location.href !== address) return;
   const page = new DOMParser().parseFromString(text, "text/html");
   all("[data-fresh]").forEach((part) => {

@@ -34,8 +34,6 @@ parts! {
         Main = "main",
         /// What a changed filter changes; the filter's own fields stay as they are.
         Results = "results",
-        /// How many there are.
-        Count = "count",
         /// That the list is another by now.
         News = "news",
     }
@@ -59,7 +57,7 @@ struct News {
 }
 
 #[derive(Template)]
-#[template(path = "groups/page.html", blocks = ["title", "main", "results", "nav", "count"])]
+#[template(path = "groups/page.html", blocks = ["title", "main", "results", "nav"])]
 struct GroupsPage {
     shell: Shell,
     /// `37 groups with open letters`
@@ -70,8 +68,6 @@ struct GroupsPage {
     feed: String,
     /// How many of them are new since the last visit, and when that was.
     news: Option<(String, Moment)>,
-    /// Where the page asks how many there are by now.
-    recount: String,
     filters: Filters,
     rows: Vec<GroupRow>,
     empty: Option<Empty>,
@@ -105,10 +101,9 @@ pub async fn show(
     let page = load(&app, &visit, last.before).await?;
     let mut response = answer!(page, visit.part,
         Part::Main => main,
-        Part::Results => of_page as_results,
-        Part::Count | Part::News => only as_count,
+        Part::Results | Part::News => of_page as_results,
     );
-    if visit.part != Some(Part::Count) && !is_refresh(&headers) {
+    if !is_refresh(&headers) {
         last.keep(&mut response);
     }
     Ok(response)
@@ -130,7 +125,6 @@ async fn load(app: &AppState, visit: &Visit, before: Option<Timestamp>) -> Resul
         about: about(query),
         feed: query.href_with(&[("shown", &shown(&page).to_string())]),
         news: before.filter(|_| new > 0).map(|at| (number::thousands(new), Moment::new(at, app.clock.now()))),
-        recount: query.with(|_| ()).href(),
         filters: Filters::new(app, query, &counts, &facets),
         empty: (page.total == 0).then(|| why_empty(app, query, &counts)),
         rows,

@@ -114,8 +114,7 @@ pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> 
     let reading = payload::read(app, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
     let letter = payload::without_hidden(letter, &reading);
     // Afterwards, so that it tells of who sees this.
-    let (history, retry, pauses) =
-        tokio::try_join!(store.history(id), store.waiting_retry(id), store.queue_pauses())?;
+    let (history, retry, pauses) = tokio::try_join!(store.history(id), store.waiting_retry(id), store.queue_pauses())?;
     let (now, policies, mappings) = (app.clock.now(), app.policies.book(), app.schemas.mappings());
     let summary = &letter.summary;
     let route = Route {

@@ -41,7 +41,5 @@ parts! {
         Main = "main",
         /// What a changed filter changes; the filter's own fields stay as they are.
         Results = "results",
-        /// How many there are.
-        Count = "count",
     }
 }

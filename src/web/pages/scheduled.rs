@@ -29,13 +29,11 @@ use crate::{
 type Visit = super::visit::Visit<(WaitingQuery, Asked), ListPart>;
 
 #[derive(Template)]
-#[template(path = "scheduled/page.html", blocks = ["title", "main", "results", "nav", "count"])]
+#[template(path = "scheduled/page.html", blocks = ["title", "main", "results", "nav"])]
 struct ScheduledPage {
     shell: Shell,
     /// `1,234 letters wait`
     count: String,
-    /// Where the page asks how many wait by now.
-    recount: String,
     names: NameFields,
     /// What its form carries along unseen.
     beside: Vec<(&'static str, String)>,
@@ -54,7 +52,6 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
     Ok(answer!(page, visit.part,
         ListPart::Main => main,
         ListPart::Results => of_page as_results,
-        ListPart::Count => only as_count,
     ))
 }
 
@@ -74,7 +71,6 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> 
     Ok(ScheduledPage {
         shell: visit.at(here, Shell::new(app, Page::Scheduled, &facets).await?),
         count: count(total),
-        recount: first.href(),
         names,
         beside: beside.with(|_| ()).pairs(),
         rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, &pauses, now)).collect(),

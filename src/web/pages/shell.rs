@@ -125,7 +125,7 @@ impl Shell {
             under_way,
             nav: nav(Some(page), counts),
             is_counted: true,
-            changes: events::changes(app),
+            changes: events::known_changes(),
             attention,
             critical: open_groups[Importance::Critical as usize],
             brokers: brokers(app, now),

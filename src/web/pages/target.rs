@@ -57,7 +57,7 @@ mod tests {
         let main = [("hx-request", "true"), ("hx-target", "main")];
         assert_eq!(asked("/groups", &main), "/groups?part=main");
         assert_eq!(asked("/groups?queue=a%26b", &main), "/groups?queue=a%26b&part=main");
-        assert_eq!(asked("/groups?part=count&sort=a", &main), "/groups?sort=a&part=main", "it was inherited");
+        assert_eq!(asked("/groups?part=results&sort=a", &main), "/groups?sort=a&part=main", "it was inherited");
         assert_eq!(asked("/letters", &[("hx-request", "true"), ("hx-target", "pane")]), "/letters?part=letter");
         assert_eq!(asked("/letters", &[("hx-target", "main")]), "/letters", "a browser asks");
         assert_eq!(asked("/letters", &[("hx-request", "true"), ("hx-target", "news")]), "/letters");

@@ -16,6 +16,7 @@ async fn a_page_is_brought_up_to_date_under_the_eyes_of_its_reader() {
     what_does_not_match_any_more_leaves_the_list(&scene, &desk).await;
     nothing_leaves_from_under_the_pointer(&scene, &desk).await;
     a_page_that_is_paused_stands_still(&scene, &desk).await;
+    what_changes_while_it_asks_is_not_missed(&scene, &desk).await;
     an_open_letter_tells_what_others_did(&scene, &desk).await;
     times_are_local_or_not(&scene, &desk).await;
     scene.check_quiet().await;
@@ -80,6 +81,36 @@ async fn a_page_that_is_paused_stands_still(scene: &Scene, desk: &Desk) {
     scene.click("#live").await;
     scene.counts(".list-row", 1).await;
     scene.reads("#live", "Live").await;
+}
+
+async fn what_changes_while_it_asks_is_not_missed(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "asking", 4).await;
+    scene.open("/letters?queue=asking").await;
+    // The answer to the first is held up until the page was told of the second.
+    scene
+        .ask(
+            "(() => {
+                const ask = window.fetch;
+                const held = new Promise((release) => (window.release = release));
+                window.told = window.asked = 0;
+                document.body.addEventListener('dlo:changes', () => (window.told += 1));
+                window.fetch = async (address, options) => {
+                    const answer = await ask(address, options);
+                    if (options?.headers?.['dlo-refresh']) {
+                        window.asked += 1;
+                        await held;
+                    }
+                    return answer;
+                };
+            })()",
+        )
+        .await;
+    discard(scene, ids[0]).await;
+    scene.sees("window.asked === 1").await;
+    discard(scene, ids[1]).await;
+    scene.sees("window.told === 2").await;
+    scene.ask("window.release()").await;
+    scene.counts(".list-row", 2).await;
 }
 
 async fn an_open_letter_tells_what_others_did(scene: &Scene, desk: &Desk) {
