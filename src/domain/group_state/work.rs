@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 /// Characters of the address of a ticket.
-const LONGEST_TICKET: usize = 2_000;
+pub const LONGEST_TICKET: usize = 2_000;
 
 /// Who a group is given to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

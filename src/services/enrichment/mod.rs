@@ -24,9 +24,9 @@ use super::{
     decoding::{confirmed::ConfirmedTypes, reader::Reader},
     halving::{Halved, halve},
     ids,
-    intake_first::Batch,
     rules::Rules,
     schemas::Schemas,
+    throttle::Batch,
     triage::batches::batches,
     worker::{Next, Worker},
 };

@@ -1,9 +1,9 @@
 //! Incidents: notifying users of what concerns them now, once, and when it is over.
 //!
 //! A group with open letters of an importance that pages people is one incident, however many letters it has. It ends
-//! by itself with the last of them, and when somebody snoozes or resolves the group; while it is acknowledged, nobody is
-//! reminded ([`acknowledged`]). Many groups that begin together are one ([`storms`]). What the watch raises is an incident too. What is reported is decided and written down
-//! in one commit; [`super::deliveries`] sends it.
+//! by itself with the last of them, and when somebody snoozes or resolves the group; while it is acknowledged, nobody
+//! is reminded ([`acknowledged`]). Many groups that begin together are one ([`storms`]). What the watch raises is an
+//! incident too. What is reported is decided and written down in one commit; [`super::deliveries`] sends it.
 
 mod acknowledged;
 mod group_watch;

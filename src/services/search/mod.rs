@@ -18,7 +18,7 @@ use super::{
         reader::Reader,
     },
     halving::{Halved, halve},
-    intake_first::Batch,
+    throttle::Batch,
     triage::batches::batches,
     worker::{Next, Worker},
 };

@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl StoreReader {
-    /// How many letters there are, as pages need it: where `filter` asks for no queues, brokers or reasons, what is retried or discarded is only
-    /// summed up. It may be of any number of queues in the past.
+    /// How many letters there are, as pages need it: where `filter` asks for no queues, brokers or reasons, what is
+    /// retried or discarded is only summed up. It may be of any number of queues in the past.
     pub async fn letter_counts(&self, filter: &LetterFilter) -> Result<LetterCounts, StoreError> {
         if self.tells_facets_apart(filter) {
             return self.facets().await.map(LetterCounts::from);

@@ -154,8 +154,8 @@ impl StoreReader {
         })
     }
 
-    /// The digests of that name, or where none is given of all, the newest first, from behind a place on. They are about all queues, so that they
-    /// are not there for who sees only some.
+    /// The digests of that name, or where none is given of all, the newest first, from behind a place on. They are
+    /// about all queues, so that they are not there for who sees only some.
     pub async fn digests(
         &self,
         name: Option<&str>,

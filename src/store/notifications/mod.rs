@@ -102,8 +102,9 @@ pub(crate) async fn append(tx: &mut Tx, new: &[NewNotification], at: Timestamp) 
 
 impl Store {
     /// Claims one notification that is due, for `lease`; until then no other process sends it. Of one subject and
-    /// channel only the first that waits can be claimed, so that nobody hears the end of something before its beginning.
-    /// None is claimed of the channels in `except`. What is due or claimed for longer than there is reason to was written by a clock that was ahead, and is due too.
+    /// channel only the first that waits can be claimed, so that nobody hears the end of something before its
+    /// beginning. None is claimed of the channels in `except`. What is due or claimed for longer than there is reason
+    /// to was written by a clock that was ahead, and is due too.
     pub async fn claim_notification(
         &self,
         now: Timestamp,

@@ -26,7 +26,6 @@ mod letter;
 mod letters;
 mod mappings;
 mod model;
-mod no_query;
 mod payload;
 mod policies;
 mod preview;
@@ -36,6 +35,7 @@ mod reply;
 mod rule_trials;
 mod rules;
 mod schemas;
+mod unknown_parameters;
 mod words;
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 pub use decode::Decoded;
 
 use description::SignInFacts;
-use no_query::TakeQuery;
+use unknown_parameters::TakeQuery;
 
 use super::{
     AppState, idempotency,

@@ -11,7 +11,7 @@ use super::{
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::{Choice, queue_names},
     fragment::{self, answer},
-    group_actions::{AskButton, actions, assignees, confirmation_href},
+    group_buttons::{AskButton, actions, assignees, confirmation_href},
     part::parts,
     shell::{Page, Shell},
     toast::Toast,

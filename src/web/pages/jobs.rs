@@ -15,9 +15,9 @@ use super::{
     bulk_action,
     fragment::answer,
     part::parts,
+    running_jobs::views,
     shell::{Page, Shell},
     toast::Toast,
-    under_way::views,
     visit::Visit,
 };
 use crate::{

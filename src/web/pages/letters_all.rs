@@ -34,7 +34,7 @@ use crate::{
         query::{LetterQuery, Listed, Parameters, form, parameters},
         search,
         security::CurrentUser,
-        view::{number, preflight::PreflightView, text},
+        view::{group, number, preflight::PreflightView, text},
     },
 };
 
@@ -135,15 +135,15 @@ fn acted_on(query: &LetterQuery, command: &Command, until: Timestamp) -> LetterF
     filter
 }
 
-/// Several groups are counted: their ids say nothing.
-fn meant(filter: &LetterFilter) -> String {
-    match filter.groups.len() {
-        0 | 1 => scope::describe(filter),
-        n => {
-            let of_any = LetterFilter { groups: Vec::new(), ..filter.clone() };
-            format!("{} of {}", scope::describe(&of_any), number::plural(n as u64, "error group"))
-        }
-    }
+/// A group has its title, and several are counted: their ids say nothing.
+async fn meant(app: &AppState, filter: &LetterFilter) -> Result<String, WebError> {
+    let groups = app.store().groups_by_id(&filter.groups).await?;
+    let of_any = || scope::describe(&LetterFilter { groups: Vec::new(), ..filter.clone() });
+    Ok(match (&*groups, filter.groups.len()) {
+        (_, 0) | ([], 1) => scope::describe(filter),
+        ([group], 1) => format!("{} of the group “{}”", of_any(), group::Title::new(&group.key).in_words()),
+        (_, n) => format!("{} of {}", of_any(), number::plural(n as u64, "error group")),
+    })
 }
 
 async fn confirmation(
@@ -168,7 +168,7 @@ async fn confirmation(
     let whole = BulkTarget {
         status,
         count,
-        of: text::shortened(&text::one_line(&meant(&filter)), MEANT),
+        of: text::shortened(&text::one_line(&meant(app, &filter).await?), MEANT),
         needs_queue: !preflight.queues.iter().any(|queue| queue.letters > 0),
         post: address(list, &AskedFrom { all: None, back: asked.back.clone() }),
         fields: Vec::new(),

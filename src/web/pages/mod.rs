@@ -1,7 +1,8 @@
 //! The pages, one file a screen.
 //!
-//! A handler reads the address, loads once, makes one struct and renders it: the whole page, or the block that
-//! `?part=` names, which the target of an htmx request stands for. What is shown is decided here and in `view`, how it looks in `templates` and `static/css`.
+//! A handler reads the address, loads once, makes one struct and renders it: the whole page, or the block that `?part=`
+//! names, which the target of an htmx request stands for. What is shown is decided here and in `view`, how it looks in
+//! `templates` and `static/css`.
 
 mod account;
 mod actions;
@@ -17,8 +18,8 @@ mod edit_form;
 mod filters;
 mod fragment;
 mod group;
-mod group_actions;
-mod group_acts;
+mod group_buttons;
+mod group_commands;
 mod group_filters;
 mod groups;
 mod in_common;
@@ -28,7 +29,7 @@ mod letter;
 mod letters;
 mod letters_all;
 mod list;
-mod mapping_acts;
+mod mapping_commands;
 mod mapping_form;
 mod overview;
 mod part;
@@ -36,9 +37,10 @@ mod policies;
 mod policy_form;
 mod queue;
 mod queues;
-mod rule_acts;
+mod rule_commands;
 mod rule_form;
 mod rules;
+mod running_jobs;
 mod scheduled;
 mod schema_type;
 mod schemas;
@@ -48,7 +50,6 @@ pub mod shell;
 mod sign_in;
 mod target;
 pub mod toast;
-mod under_way;
 mod users;
 mod visit;
 
@@ -66,7 +67,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/", get(overview::show))
         .route("/banner", get(banner::show))
         .route("/groups", get(groups::show))
-        .route("/groups/actions", post(group_acts::act))
+        .route("/groups/actions", post(group_commands::act))
         .route("/groups/{id}", get(group::show))
         .route("/groups/{id}/in-common", get(in_common::show))
         .route("/groups/{id}/all", post(group::act))
@@ -98,17 +99,17 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/digests/{id}", get(digests::digest))
         .route("/rules", get(rules::show))
         .route("/rules/check", post(rules::check))
-        .route("/rules/set", post(rule_acts::set))
-        .route("/rules/remove", post(rule_acts::remove))
-        .route("/rules/move", post(rule_acts::step))
-        .route("/rules/apply", post(rule_acts::apply))
-        .route("/rules/cancel", post(rule_acts::cancel))
+        .route("/rules/set", post(rule_commands::set))
+        .route("/rules/remove", post(rule_commands::remove))
+        .route("/rules/move", post(rule_commands::step))
+        .route("/rules/apply", post(rule_commands::apply))
+        .route("/rules/cancel", post(rule_commands::cancel))
         .route("/activity", get(activity::show))
         .route("/schemas", get(schemas::show))
         .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))
         .route("/schemas/remove", post(schemas::remove))
-        .route("/schemas/map", post(mapping_acts::set))
-        .route("/schemas/unmap", post(mapping_acts::unset))
+        .route("/schemas/map", post(mapping_commands::set))
+        .route("/schemas/unmap", post(mapping_commands::unset))
         .route("/schemas/types/{name}", get(schema_type::show))
         .merge(people())
         .layer(middleware::from_fn(target::choose_part))

@@ -4,8 +4,8 @@ use amqp_message::{time::Timestamp, word_enum};
 
 use super::{
     banner::Banner,
+    running_jobs::{JobLine, running_jobs},
     toast::Toast,
-    under_way::{JobLine, under_way},
 };
 use crate::{
     domain::{
@@ -58,7 +58,7 @@ pub struct Shell {
     pub nav: Vec<NavItem>,
     pub brokers: Vec<BrokerView>,
     /// Jobs that go on, whoever began them.
-    pub under_way: Vec<JobLine>,
+    pub running_jobs: Vec<JobLine>,
     /// What is wrong with the server.
     pub banner: Banner,
     pub toast: Option<Toast>,
@@ -119,10 +119,10 @@ impl Shell {
             jobs: String::new(),
         };
         let now = app.clock.now();
-        let under_way = under_way(app).await?;
-        let counts = NavCounts { jobs: some(under_way.len() as u64), ..counts };
+        let running_jobs = running_jobs(app).await?;
+        let counts = NavCounts { jobs: some(running_jobs.len() as u64), ..counts };
         Ok(Self {
-            under_way,
+            running_jobs,
             nav: nav(Some(page), counts),
             is_counted: true,
             changes: events::known_changes(),
@@ -139,7 +139,7 @@ impl Shell {
         Self {
             nav: nav(None, NavCounts::default()),
             brokers: Vec::new(),
-            under_way: Vec::new(),
+            running_jobs: Vec::new(),
             banner: Banner::default(),
             toast: None,
             is_counted: false,

@@ -39,6 +39,8 @@ struct UsersPage {
     known_teams: String,
     /// Whether they have passwords and roles here, and not where they come from.
     has_passwords: bool,
+    /// Whether nobody has to sign in.
+    is_open: bool,
     shortest: usize,
 }
 
@@ -75,6 +77,7 @@ pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Resul
         roles: Role::ALL.iter().map(|role| role.as_str()).collect(),
         known_teams: app.sign_in.config().teams.keys().cloned().collect::<Vec<_>>().join(", "),
         has_passwords: app.sign_in.mode() == AuthMode::Password,
+        is_open: app.sign_in.mode() == AuthMode::None,
         shortest: SHORTEST,
     };
     page.shell.toast = Toast::from_cookie(&headers);

@@ -52,7 +52,8 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Visits the fields that are varints or length-delimited. It stops where the bytes are no message any more: options that cannot be read are as good as none.
+/// Visits the fields that are varints or length-delimited. It stops where the bytes are no message any more: options
+/// that cannot be read are as good as none.
 pub fn each_field(mut bytes: &[u8], mut take: impl FnMut(u32, Value<'_>)) {
     while !bytes.is_empty() {
         let Ok((number, wire_type)) = decode_key(&mut bytes) else { return };

@@ -14,10 +14,10 @@ pub struct JobLine {
 }
 
 /// The most jobs that are told of on every page.
-const UNDER_WAY: usize = 5;
+const MOST: usize = 5;
 
-pub async fn under_way(app: &AppState) -> Result<Vec<JobLine>, WebError> {
-    let found = app.store().jobs_under_way(UNDER_WAY).await?;
+pub async fn running_jobs(app: &AppState) -> Result<Vec<JobLine>, WebError> {
+    let found = app.store().jobs_under_way(MOST).await?;
     if found.is_empty() {
         return Ok(Vec::new());
     }
