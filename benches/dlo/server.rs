@@ -1,7 +1,7 @@
 //! A server of its own process: what it answers, how soon, and what it takes up.
 
 use std::{
-    process::{Command, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,7 @@ use crate::{
     database::TestDatabase,
     support::{
         http,
-        process::{Leash, Leashed, wait_until},
+        process::{self, Leash, Leashed, wait_until},
         rabbit::Vhost,
     },
 };
@@ -55,7 +55,7 @@ impl Server {
 
     /// Waits until it listens.
     pub fn open(database: &TestDatabase, vhost: &Vhost, settings: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
+        let mut command = process::dlo();
         command
             .arg("serve")
             .env("DLO_DATABASE__URL", &database.url)

@@ -104,6 +104,9 @@ def main():
     parser.add_argument("--management")
     parser.add_argument("--jobs", type=int, default=SERVICES_AT_ONCE)
     options = parser.parse_args()
+    # The program has no settings but those that a set-up gives it, whatever is set where this is run.
+    for name in [name for name in os.environ if name.startswith("DLO_") and not name.startswith("DLO_TEST_")]:
+        del os.environ[name]
     os.environ["DLO"] = options.dlo
     version = os.environ.get("DLO_TEST_RABBITMQ") or "installed"
     logs = TARGET / "frameworks/logs" / ("few" if options.few else version)

@@ -19,7 +19,7 @@ use crate::{
     store::database::TestDatabase,
     support::{
         PATIENCE,
-        process::{Leash, Leashed, wait_until},
+        process::{self, Leash, Leashed, wait_until},
         soak,
     },
 };
@@ -45,7 +45,7 @@ impl<'a> World<'a> {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
+        let mut command = process::dlo();
         command
             .args(["serve", "--roles", "notify"])
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))

@@ -6,7 +6,7 @@ use dead_letter_office::{config::QueueType, domain::policy::Via};
 
 use super::desk::{PATIENCE, TestDatabase};
 use crate::support::{
-    process::{Leash, Leashed, wait_until},
+    process::{self, Leash, Leashed, wait_until},
     rabbit::Vhost,
 };
 
@@ -40,7 +40,7 @@ impl<'a> Program<'a> {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
+        let mut command = process::dlo();
         command
             .args(["serve", "--roles", "intake,retry"])
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))

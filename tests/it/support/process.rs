@@ -1,7 +1,7 @@
 //! Child processes that cannot outlive this one, and waiting for things to come about.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fmt::Debug,
     io::{BufRead, BufReader, PipeReader, PipeWriter},
     os::unix::process::CommandExt,
@@ -74,6 +74,21 @@ impl Leash {
         leash.args(self.options);
         copied(&self.command, leash)
     }
+}
+
+/// The program under test. It has no settings but those that a test gives it, whatever is set where the tests are run.
+pub fn dlo() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
+    for name in std::env::vars_os().map(|(name, _)| name).filter(|name| is_setting(name)) {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Whether a program reads that variable. Those of the tests are theirs too: a seed, or where to die.
+fn is_setting(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"DLO_") && !name.starts_with(b"DLO_TEST_")
 }
 
 /// Has `by` run that command, as its last arguments and in its environment and directory.
@@ -306,4 +321,14 @@ pub fn block_on<T: Send>(future: impl Future<Output = T> + Send) -> T {
         });
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+#[test]
+fn the_program_gets_no_settings_of_who_runs_the_tests() {
+    for inherited in ["DLO_CI", "DLO_WEB__LISTEN", "DLO_URL", "DLO_TOKEN"] {
+        assert!(is_setting(OsStr::new(inherited)), "{inherited}");
+    }
+    for kept in ["DLO_TEST_REQUIRE", "DLO", "PATH", "SSL_CERT_FILE"] {
+        assert!(!is_setting(OsStr::new(kept)), "{kept}");
+    }
 }

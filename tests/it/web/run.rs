@@ -11,14 +11,14 @@ use tempfile::TempDir;
 pub use crate::support::PATIENCE;
 use crate::support::{
     http,
-    process::{Leash, Leashed, wait_until},
+    process::{self, Leash, Leashed, wait_until},
     small_disk::SmallDisk,
 };
 
 /// `dlo` with these arguments, in an empty directory of its own.
 pub fn dlo(arguments: &[&str]) -> Program {
     let directory = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
+    let mut command = process::dlo();
     command.args(arguments).current_dir(directory.path()).env("RUST_BACKTRACE", "0");
     Program { command, directory }
 }
