@@ -14,6 +14,7 @@ pub mod api_tools;
 pub mod browser;
 pub mod clients;
 pub mod conventions;
+pub mod databases;
 pub mod delay_queues;
 pub mod postgres;
 pub mod process;

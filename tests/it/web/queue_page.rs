@@ -11,7 +11,7 @@ use super::{
     groups::{alike, sort},
     watch::{looks, lost_for},
 };
-use crate::support::postgres::PostgresDatabase;
+use crate::support::databases::Lent;
 
 fn address(queue: &str) -> String {
     let segment: String = queue.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -19,7 +19,7 @@ fn address(queue: &str) -> String {
 }
 
 /// On SQLite and, where it is installed, on Postgres, which is kept beside it.
-pub async fn both() -> Vec<(Desk, Option<PostgresDatabase>)> {
+pub async fn both() -> Vec<(Desk, Option<Lent>)> {
     let mut desks = vec![(Desk::open().await, None)];
     desks.extend(Desk::on_postgres().await.map(|(desk, kept)| (desk, Some(kept))));
     desks

@@ -27,7 +27,7 @@ use super::{
     groups::sort,
     sign_in::{PASSWORD, Visit, by_password, signed_in},
 };
-use crate::support::{postgres::PostgresDatabase, process::wait_until};
+use crate::support::{databases::Lent, process::wait_until};
 
 /// In all that is the other team's.
 const THEIRS: &str = "bravo";
@@ -74,7 +74,7 @@ fn shows_counts(method: &str, path: &str) -> bool {
 struct World {
     desk: Desk,
     ours: LetterId,
-    _kept: Option<PostgresDatabase>,
+    _kept: Option<Lent>,
 }
 
 fn teams() -> AuthConfig {
