@@ -15,7 +15,7 @@ use crate::{
         sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind, held_back::HeldBackRetries},
     },
-    web::{self, AppState, LastFigures, Limits, WebSettings},
+    web::{self, AppState, Bounds, Certificate, CertificateFiles, LastFigures, Limits, WebSettings},
 };
 
 pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
@@ -73,11 +73,27 @@ pub(super) fn start(
     };
     lifecycle.start_worker(LeftBehind(app.triage.clone()));
     lifecycle.start_worker(HeldBackRetries(app.triage.clone()));
-    let bounds = (app.settings.limits, app.settings.trusted_proxies.clone());
+    let tls = certificate(config)?;
+    let bounds = Bounds {
+        limits: app.settings.limits,
+        proxies: app.settings.trusted_proxies.clone(),
+        tls: tls.as_ref().map(Certificate::acceptor).transpose()?,
+    };
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    if let Some(certificate) = tls {
+        lifecycle.start_worker(certificate);
+    }
     lifecycle.spawn("web", web::serve(listener, web::router(Arc::new(app)), bounds, lifecycle.stopping()));
-    tracing::info!("listening on http://{listen}");
+    tracing::info!("listening on {scheme}://{listen}");
     warn_of_plain_http(config, listen.ip());
     Ok(())
+}
+
+/// The certificate of our own, where there is one.
+pub(super) fn certificate(config: &Config) -> anyhow::Result<Option<Certificate>> {
+    let tls = &config.web.tls;
+    let files = CertificateFiles { certificate: tls.cert_file.clone(), key: tls.key_file.clone() };
+    tls.is_set().then(|| Certificate::open(files)).transpose().context("web.tls")
 }
 
 /// Those that name people are believed for whom they ask, too.

@@ -7,15 +7,19 @@ mod decode;
 mod people;
 mod shell;
 
-use std::{io::Write, path::PathBuf, process::ExitCode};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use amqp_message::death::Reason;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    app::{self, Roles, logging},
-    config::{self, BrokerConfig, Config},
+    app::{self, ReadAgain, Roles, logging},
+    config::{self, BrokerConfig, Config, ConfigError, Effective},
     demo,
     domain::policy::PolicyBook,
     rabbitmq::topology::Topology,
@@ -42,6 +46,12 @@ enum Command {
         /// What this process does, by comma: web, intake, retry, notify
         #[arg(long, default_value = "web,intake,retry,notify")]
         roles: Roles,
+    },
+    /// Print the configuration in effect, and from where each value comes; secrets are masked
+    Config {
+        /// Only what is not as it is by default
+        #[arg(long)]
+        set: bool,
     },
     /// Validate the configuration and reach database and brokers; exit code 1 if any fails
     Check,
@@ -110,21 +120,27 @@ pub fn run() -> ExitCode {
         Some(Ok(code)) => return code,
         Some(Err(error)) => return fail(&error, 1),
     }
-    let config = match config::load(cli.config.as_deref(), std::env::vars_os().filter_map(utf8_pair)) {
-        Ok(config) => config,
+    let (config, effective) = match read(cli.config.as_deref()) {
+        Ok(read) => read,
         Err(error) => return fail(&error, USAGE_ERROR),
     };
-    if let Err(error) = logging::start(&config.log) {
-        return fail(&error, USAGE_ERROR);
-    }
+    let filter = match logging::start(&config.log) {
+        Ok(filter) => filter,
+        Err(error) => return fail(&error, USAGE_ERROR),
+    };
+    let again = ReadAgain { read: Box::new(move || read(cli.config.as_deref())), effective, filter };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error, 1),
     };
-    match runtime.block_on(execute(cli.command, config)) {
+    match runtime.block_on(execute(cli.command, config, again)) {
         Ok(code) => code,
         Err(error) => fail(&format_args!("{error:#}"), 1),
     }
+}
+
+fn read(file: Option<&Path>) -> Result<(Config, Effective), ConfigError> {
+    config::trace(file, std::env::vars_os().filter_map(utf8_pair))
 }
 
 /// What has to work also where the configuration does not, as where packages are made.
@@ -136,9 +152,10 @@ fn without_configuration(command: &Command) -> Option<std::io::Result<ExitCode>>
     }
 }
 
-async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
+async fn execute(command: Command, config: Config, again: ReadAgain) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve { roles } => app::serve(config, roles).await,
+        Command::Serve { roles } => app::serve(config, roles, again).await,
+        Command::Config { set } => Ok(print(again.effective.text(set).as_bytes())?),
         Command::Check => Ok(app::check(&config).await),
         Command::Health { ready } => app::health(&config, ready).await,
         Command::Migrate => app::migrate(&config).await,

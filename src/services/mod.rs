@@ -19,6 +19,7 @@ pub mod idempotency;
 mod ids;
 pub mod incidents;
 pub mod intake;
+pub mod live;
 pub mod notifications;
 pub mod policies;
 pub mod processes;

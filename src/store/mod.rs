@@ -143,6 +143,11 @@ impl Store {
         }))
     }
 
+    /// The file of the database that `url` names, where it is SQLite and has one.
+    pub fn file(url: &str) -> Option<PathBuf> {
+        Db::file(url)
+    }
+
     /// The file of the database that `url` names, where it is SQLite and there is none yet: [`open`](Self::open)
     /// creates it.
     pub fn missing_file(url: &str) -> Option<PathBuf> {

@@ -46,6 +46,7 @@ mod search;
 mod security;
 mod seen;
 mod server;
+mod tls;
 mod upload;
 mod view;
 
@@ -54,7 +55,8 @@ pub use codes::{FaultCode, ProblemCode};
 pub use health::LastFigures;
 pub use limits::Limits;
 pub use security::{GuardedStore, Need, Peer, table as routes};
-pub use server::serve;
+pub use server::{Bounds, serve};
+pub use tls::{Certificate, CertificateFiles};
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 

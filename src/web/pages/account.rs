@@ -181,7 +181,8 @@ const fn about(scope: Scope) -> &'static str {
 /// The teams that a token can be confined to.
 fn offered_teams(app: &AppState, user: &User) -> Vec<String> {
     let theirs = user.teams.iter().map(|membership| &membership.team);
-    let configured = app.sign_in.config().teams.keys();
+    let config = app.sign_in.config();
+    let configured = config.teams.keys();
     if user.teams.is_empty() || user.role == Role::Admin {
         configured.cloned().collect()
     } else {

@@ -35,7 +35,7 @@ use std::{
 use process::Leashed;
 
 /// A script of `tests/rig`.
-fn rig_script(name: &str) -> PathBuf {
+pub fn rig_script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/rig").join(name)
 }
 

@@ -40,6 +40,11 @@ impl Program {
         self
     }
 
+    pub fn unset(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     pub fn with(mut self, argument: &str) -> Self {
         self.command.arg(argument);
         self
@@ -93,13 +98,14 @@ impl Program {
     /// Begins to serve, and waits until it does.
     pub async fn open(self) -> Running {
         let mut running = self.start();
-        const SAID: &str = "listening on http://";
+        const SAID: &str = "listening on ";
         let said = async || running.process.lines().iter().any(|line| line.contains(SAID));
         wait_until("the server to open", PATIENCE, said).await;
         let line = running.process.line_with(SAID, PATIENCE);
         let address = line.split_once(SAID).unwrap().1;
-        let end = address.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':').unwrap_or(address.len());
-        running.url = format!("http://{}", &address[..end]);
+        let host = address.find("://").unwrap() + "://".len();
+        let end = address[host..].find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
+        running.url = address[..end.map_or(address.len(), |end| host + end)].to_owned();
         running
     }
 }
@@ -146,6 +152,11 @@ impl Running {
     /// Has it answer nothing, or go on.
     pub fn freeze(&self, frozen: bool) {
         self.process.freeze(frozen);
+    }
+
+    /// Has it read its configuration again.
+    pub fn hang_up(&self) {
+        self.process.signal("HUP");
     }
 
     pub async fn ended(&mut self) -> ExitStatus {
