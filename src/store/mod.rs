@@ -119,6 +119,11 @@ impl StoreReader {
     pub async fn is_there(&self) -> bool {
         self.db.is_there().await
     }
+
+    /// Whether it was there when somebody last asked [`is_there`](Self::is_there), which was a moment ago. Asks nobody.
+    pub fn was_there(&self) -> bool {
+        self.db.was_there()
+    }
 }
 
 impl Store {

@@ -22,6 +22,7 @@ mod events;
 mod fault;
 mod formats;
 mod group_order;
+mod head_faults;
 mod health;
 mod idempotency;
 mod in_time;

@@ -23,7 +23,7 @@ use crate::{
 /// Whether an edit leaves a message as it is. An expiration goes out with a copy only where the edit names it.
 pub(crate) fn changes_nothing(edit: &Edit, message: &Message) -> bool {
     let header_is_there = |header: &HeaderEdit| match header {
-        HeaderEdit::Set { name, value } => message.headers.get(name) == Some(&FieldValue::string(value)),
+        HeaderEdit::Set { name, value } => message.headers.get(name) == Some(value),
         HeaderEdit::Remove { .. } => false,
     };
     let property_is_there = |edit: &PropertyEdit| {
@@ -100,7 +100,7 @@ pub fn check_header(message: &Message, header: &HeaderEdit) -> Result<(), String
 fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {
     check_header(message, header).or_else(|why| unfit_part(EditPart::of(header), why))?;
     match header {
-        HeaderEdit::Set { name, value } => message.headers.put(name, FieldValue::string(value)),
+        HeaderEdit::Set { name, value } => message.headers.put(name, value.clone()),
         HeaderEdit::Remove { name } => message.headers.remove_where(|key| key == name),
     }
     Ok(())
@@ -215,7 +215,7 @@ fn check_framework(before: Option<&'static str>, after: Option<&'static str>) ->
 fn check_arrives(outgoing: &Message, header: &HeaderEdit) -> Result<(), Refusal> {
     let name = header.name();
     let is_as_meant = match header {
-        HeaderEdit::Set { value, .. } => outgoing.headers.get_str(name) == Some(value),
+        HeaderEdit::Set { value, .. } => outgoing.headers.get(name) == Some(value),
         HeaderEdit::Remove { .. } => outgoing.headers.get(name).is_none(),
     };
     if is_as_meant {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn set(name: &str, value: &str) -> Edit {
-        headers(vec![HeaderEdit::Set { name: name.to_owned(), value: value.to_owned() }])
+        headers(vec![HeaderEdit::Set { name: name.to_owned(), value: FieldValue::string(value) }])
     }
 
     fn remove(name: &str) -> Edit {
@@ -390,7 +390,7 @@ mod tests {
         let marks = spring.headers.iter().map(|(name, _)| name).filter(|name| name.starts_with("x-"));
         let unmarked = marks.map(|name| HeaderEdit::Remove { name: name.to_owned() }).collect();
         check_refused(&spring, &headers(unmarked), "no longer one that Spring AMQP");
-        let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: "at m".to_owned() };
+        let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: FieldValue::string("at m") };
         let marks = ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey"];
         check_refused(&message("a", &[]), &headers(marks.map(mark).into()), "looks like one that its service");
     }

@@ -213,6 +213,13 @@ impl Db {
         }
     }
 
+    pub(crate) fn was_there(&self) -> bool {
+        match &self.read {
+            Either::Sqlite(_) => true,
+            Either::Postgres(_) => self.presence.was_there(),
+        }
+    }
+
     /// A pool for single statements that only read.
     pub(crate) const fn reader(&self) -> &Either<SqlitePool, PgPool> {
         &self.read

@@ -19,6 +19,7 @@ mod faults;
 mod group_item;
 mod group_state;
 mod groups;
+mod head;
 mod in_common;
 mod job_report;
 mod jobs;
@@ -35,7 +36,6 @@ mod reply;
 mod rule_trials;
 mod rules;
 mod schemas;
-mod unknown_parameters;
 mod words;
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 pub use decode::Decoded;
 
 use description::SignInFacts;
-use unknown_parameters::TakeQuery;
+use head::Heads;
 
 use super::{
     AppState, idempotency,
@@ -124,8 +124,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let sign_in = SignInFacts { asks: mode != AuthMode::None, cookie };
     let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, &sign_in)).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
-    let take_query = TakeQuery::of(&description);
-    let router = router.route_layer(middleware::from_fn(move |request, next| take_query.clone().check(request, next)));
+    let heads = Heads::of(&description);
+    let router = router.route_layer(middleware::from_fn(move |request, next| heads.clone().check(request, next)));
     let description = Arc::new(description::finished(description, &sign_in));
     let for_docs = Arc::clone(&description);
     router

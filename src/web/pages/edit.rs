@@ -24,7 +24,8 @@ use payload_codec::{
 use super::{
     actions::redirect,
     edit_check::{Check, WrongPlace, header_in_words},
-    edit_form::{EditForm, FixedHeaders, HeaderRow, PropertyRow, fixed},
+    edit_form::{EditForm, FIELDS, HeaderRow, PropertyRow},
+    edit_headers::{FixedHeaders, fixed},
     fragment,
     shell::{Page, Shell},
     toast::Toast,
@@ -107,9 +108,7 @@ pub async fn act(
     // Scripts name the page they are on.
     pairs.take("back")?;
     let form = EditForm::take(&mut pairs)?;
-    pairs.finish(
-        "text, delay, queue, property:NAME, header:NAME, header_removed, new_name:N, new_value:N, send, part",
-    )?;
+    pairs.finish(FIELDS)?;
     let desk = Desk::lay(&app, id).await?;
     let edit = desk.edit(&app, &form).await;
     if let (Some(seen), Ok(edit)) = (&seen, &edit)

@@ -1,5 +1,6 @@
 //! What the page on which a message is edited says of the changes.
 
+use amqp_message::scalar::ScalarType;
 use payload_codec::diff::Hunk;
 
 use crate::{domain::edit::HeaderEdit, services::decoding::reading::EditProblem, web::view::text};
@@ -28,10 +29,14 @@ pub struct WrongPlace {
     pub reason: String,
 }
 
-/// `tenant = acme`
+/// `tenant = acme`, `n = 7 (long)`
 pub fn header_in_words(edit: &HeaderEdit) -> String {
     match edit {
-        HeaderEdit::Set { name, value } => format!("{} = {}", text::one_line(name), text::one_line(value)),
+        HeaderEdit::Set { name, value } => {
+            let (kind, shown) = ScalarType::of(value).unwrap_or((ScalarType::Text, String::new()));
+            let kind = if kind == ScalarType::Text { String::new() } else { format!(" ({kind})") };
+            format!("{} = {}{kind}", text::one_line(name), text::one_line(&shown))
+        }
         HeaderEdit::Remove { name } => format!("{} removed", text::one_line(name)),
     }
 }

@@ -15,6 +15,7 @@ mod digests;
 mod edit;
 mod edit_check;
 mod edit_form;
+mod edit_headers;
 mod filters;
 mod fragment;
 mod group;

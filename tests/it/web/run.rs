@@ -172,7 +172,11 @@ impl Running {
     }
 
     pub async fn post(&self, path: &str, body: &serde_json::Value) -> reqwest::Response {
-        client().post(format!("{}{path}", self.url)).json(body).send().await.unwrap()
+        self.call(reqwest::Method::POST, path, body).await
+    }
+
+    pub async fn call(&self, method: reqwest::Method, path: &str, body: &serde_json::Value) -> reqwest::Response {
+        client().request(method, format!("{}{path}", self.url)).json(body).send().await.unwrap()
     }
 
     /// Waits until it takes in and sends back.
