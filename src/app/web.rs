@@ -11,7 +11,9 @@ use crate::{
     config::{AuthMode, Config},
     services::{
         causes::Causes,
+        getting_started::GettingStarted,
         idempotency::Keys,
+        notifications::channels::Channels,
         sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind, held_back::HeldBackRetries},
     },
@@ -30,8 +32,12 @@ pub(super) fn start(
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
     let listen = listener.local_addr()?;
-    let triage =
-        Triage::new(Arc::clone(&services.store), services.changes, services.clock.clone(), config.retry_limits());
+    let triage = Triage::new(
+        Arc::clone(&services.store),
+        services.changes.clone(),
+        services.clock.clone(),
+        config.retry_limits(),
+    );
     let settings = WebSettings {
         listen,
         public_url: config.web.public_url.clone(),
@@ -47,6 +53,8 @@ pub(super) fn start(
         is_search_enabled: config.search.enabled,
         succeeded_after: config.groups.succeeded_after,
         watch: watch::all_settings(config),
+        demo: config.web.demo.clone(),
+        channels: Channels::new(&config.notify)?.all().map(|(name, _)| name).collect(),
         closing: lifecycle.stopping(),
     };
     let app = AppState {
@@ -58,6 +66,7 @@ pub(super) fn start(
         reader: services.reader,
         schemas: services.schemas,
         digests: services.digests,
+        getting_started: GettingStarted::new(watch::sources(config)?, services.changes.clone(), services.clock.clone()),
         tasks: lifecycle.tasks(),
         feed: services.feed.clone(),
         brokers: services.board,

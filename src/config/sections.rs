@@ -47,6 +47,9 @@ pub struct WebConfig {
     #[serde(deserialize_with = "networks")]
     pub trusted_proxies: Vec<IpNet>,
     pub tls: TlsConfig,
+    /// Where the services of the demo are mended; set by the demo itself.
+    #[serde(skip)]
+    pub demo: Option<Url>,
 }
 
 impl Default for WebConfig {
@@ -57,6 +60,7 @@ impl Default for WebConfig {
             public_url: Url::parse("http://127.0.0.1:8420").expect("a constant address"),
             trusted_proxies: Vec::new(),
             tls: TlsConfig::default(),
+            demo: None,
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod clock_watch;
 pub mod decoding;
 pub mod digests;
 pub mod enrichment;
+pub mod getting_started;
 mod halving;
 pub mod health;
 pub mod idempotency;

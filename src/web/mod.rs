@@ -90,6 +90,7 @@ use crate::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
+        getting_started::GettingStarted,
         health::Health,
         idempotency::Keys,
         policies::Policies,
@@ -119,6 +120,8 @@ pub struct AppState {
     pub causes: Causes,
     /// What is sent every so often.
     pub digests: Digests,
+    /// Looks at brokers when somebody sets them up.
+    pub getting_started: GettingStarted,
     /// Where work goes on that outlives its request.
     pub tasks: TaskTracker,
     pub feed: ChangeFeed,
@@ -143,7 +146,7 @@ pub struct WebSettings {
     pub listen: SocketAddr,
     /// Where people reach this app; its host is accepted beside the address listened on.
     pub public_url: Url,
-    /// Named where an empty app says how to point a first queue at it.
+    /// Named where a page says how a message is handed over.
     pub dead_letter_exchange: String,
     /// Who is believed when it says for whom it asks.
     pub trusted_proxies: Vec<IpNet>,
@@ -157,6 +160,10 @@ pub struct WebSettings {
     pub succeeded_after: Duration,
     /// The brokers whose management API is asked.
     pub watch: BTreeMap<String, domain::watch::Settings>,
+    /// Where the services of the demo are mended, in the demo.
+    pub demo: Option<Url>,
+    /// Who is notified, by name.
+    pub channels: Vec<String>,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
     pub closing: CancellationToken,
 }

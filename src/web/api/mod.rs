@@ -13,6 +13,7 @@ mod description;
 mod digest_report;
 mod digest_runs;
 mod digests;
+mod doc_schema;
 mod docs;
 mod edit;
 mod faults;

@@ -2,10 +2,9 @@
 
 use amqp_message::time::Timestamp;
 
-use super::{filters::Filters, search_box::SearchBox};
+use super::{filters::Filters, next_step::NextStep, search_box::SearchBox};
 use crate::{
     domain::{
-        broker::BrokerHealth,
         filter::{Counted, HistogramBar, LetterCounts, LetterFilter, LetterPage, PageRequest, Sort},
         group::Group,
         letter::{Importance, LetterId, Status},
@@ -17,7 +16,6 @@ use crate::{
         query::{LetterQuery, Listed, Pager},
         search,
         view::{
-            broker::BrokerView,
             chart::{Chart, Window},
             number,
             row::Row,
@@ -62,10 +60,8 @@ pub struct SortLink {
 pub enum Empty {
     /// Nothing is open, and letters do arrive.
     AllDone { decided: String },
-    /// Nothing ever came, and the brokers are connected.
-    NothingYet { exchange: String },
-    /// Nothing ever came, and nothing could.
-    NotConnected { brokers: Vec<BrokerView> },
+    /// Nothing ever came.
+    NothingYet(NextStep),
     /// It was not looked for any: the search cannot be understood.
     NotSearched,
     /// There are letters, but not these.
@@ -202,7 +198,6 @@ fn make(
     loaded: Loaded<'_>,
 ) -> List {
     let now = app.clock.now();
-    let brokers = app.brokers.all();
     let href = |id: LetterId| query.href_with(&[("letter", &id.to_string())]);
     let rows =
         loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
@@ -215,7 +210,7 @@ fn make(
         subtitle: subtitle(&loaded, filter, now),
         pager: query.pager(loaded.page.next),
         sort: sort_link(query),
-        empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded, &brokers)),
+        empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded)),
         shows_status: filter.statuses.len() != 1,
         feed: news_address(query, &loaded.page, now),
         matching: (loaded.total.n > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
@@ -260,19 +255,12 @@ fn sort_link(query: &LetterQuery) -> SortLink {
     SortLink { href: query.with(|query| query.sort = sort).href(), label }
 }
 
-fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded, brokers: &[BrokerHealth]) -> Empty {
-    let now = app.clock.now();
+fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded) -> Empty {
     if !loaded.mistakes.is_empty() {
         return Empty::NotSearched;
     }
     if loaded.facets.is_empty() {
-        let troubled: Vec<_> =
-            brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(BrokerView::is_in_trouble).collect();
-        return if troubled.is_empty() {
-            Empty::NothingYet { exchange: app.settings.dead_letter_exchange.clone() }
-        } else {
-            Empty::NotConnected { brokers: troubled }
-        };
+        return Empty::NothingYet(NextStep::of(app));
     }
     if *query == LetterQuery::default() {
         let decided = Tally::new(loaded.facets, &LetterFilter::default()).total();

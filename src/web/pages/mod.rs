@@ -18,6 +18,7 @@ mod edit_form;
 mod edit_headers;
 mod filters;
 mod fragment;
+mod get_started;
 mod group;
 mod group_buttons;
 mod group_commands;
@@ -32,6 +33,7 @@ mod letters_all;
 mod list;
 mod mapping_commands;
 mod mapping_form;
+mod next_step;
 mod overview;
 mod part;
 mod policies;
@@ -67,6 +69,8 @@ pub fn routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/", get(overview::show))
         .route("/banner", get(banner::show))
+        .route("/get-started", get(get_started::show))
+        .route("/get-started/test", post(get_started::test))
         .route("/groups", get(groups::show))
         .route("/groups/actions", post(group_commands::act))
         .route("/groups/{id}", get(group::show))

@@ -9,6 +9,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     digests, fragment,
     groups::first_rows,
+    next_step::NextStep,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -65,7 +66,7 @@ struct OverviewPage {
     queues: Vec<QueueLine>,
     n_queues: usize,
     has_letters: bool,
-    dead_letter_exchange: String,
+    next: NextStep,
     decided: u64,
     digests: Vec<PlanView>,
     watch: WatchPanel,
@@ -165,7 +166,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
-        dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
+        next: NextStep::of(app),
         digests: digests::plans(&app.store(), &app.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
         watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy: UnhealthyQueues::load(app).await? },

@@ -10,6 +10,7 @@ use super::{
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::NameFields,
     fragment::answer,
+    next_step::NextStep,
     part::ListPart,
     shell::{Page, Shell},
 };
@@ -40,6 +41,8 @@ struct ScheduledPage {
     rows: Vec<WaitingRow>,
     /// Whether there are letters that wait outside of the filter.
     is_filtered: bool,
+    /// Where no dead letter has come at all.
+    next: Option<NextStep>,
     /// What can be done with all of them, and where one is asked again.
     all: Vec<(&'static str, String)>,
     total: String,
@@ -75,6 +78,7 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> 
         beside: beside.with(|_| ()).pairs(),
         rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, &pauses, now)).collect(),
         is_filtered: !(filter.queues.is_empty() && query.brokers.is_empty()),
+        next: facets.is_empty().then(|| NextStep::of(app)),
         all: OFFERED.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),
         confirmation: all.filter(|_| total > 0).map(|all| confirmation(all, &first, &facets, now.as_micros())),

@@ -26,6 +26,7 @@ word_enum! {
     /// The pages that the navigation leads to.
     Page, "page" {
         Overview = "overview",
+        GetStarted = "get-started",
         Groups = "groups",
         Letters = "letters",
         Scheduled = "scheduled",
@@ -73,6 +74,8 @@ pub struct Shell {
     pub is_fragment: bool,
     /// The address of this page, to come back to.
     pub here: String,
+    /// The page of the demo, in the demo.
+    pub demo: String,
     /// Who looks at it; none where nobody has to sign in.
     pub who: Option<WhoView>,
 }
@@ -130,6 +133,7 @@ impl Shell {
             critical: open_groups[Importance::Critical as usize],
             brokers: brokers(app, now),
             banner: Banner::of(app),
+            demo: app.settings.demo.as_ref().map(ToString::to_string).unwrap_or_default(),
             ..Self::bare()
         })
     }
@@ -148,6 +152,7 @@ impl Shell {
             critical: 0,
             is_fragment: false,
             here: String::new(),
+            demo: String::new(),
             who: WhoView::current(),
         }
     }

@@ -52,6 +52,7 @@ pub fn leads_back(address: &str) -> bool {
         || is_list("/groups")
         || is_list("/scheduled")
         || is_list("/jobs")
+        || is_list("/get-started")
         || ["/letters/", "/groups/", "/jobs/"].iter().any(|page| address.starts_with(page))
 }
 

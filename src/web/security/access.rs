@@ -28,6 +28,8 @@ const PAGES: &[Entry] = &[
     ("GET", "/banner", Page(&[Read])),
     ("GET", "/events", Page(&[Read])),
     ("GET", "/api/docs", Page(&[Read])),
+    ("GET", "/get-started", Page(&[Read])),
+    ("POST", "/get-started/test", Page(&[Act])),
     ("GET", "/groups", Page(&[Read])),
     ("POST", "/groups/actions", Page(&[Act])),
     ("GET", "/groups/{id}", Page(&[Read])),

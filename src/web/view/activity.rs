@@ -108,6 +108,7 @@ impl Sentence {
             (Area::Policies, "set") => named("set the retry policy of", entry, policy_href(entry)),
             (Area::Policies, "remove") => named("removed the retry policy of", entry, policy_href(entry)),
             (Area::Queues, "pause") => named("paused retries into", entry, queue_page(entry)),
+            (Area::Queues, "test") => named("sent a test dead letter through", entry, "/get-started".to_owned()),
             (Area::Queues, "resume") => named("resumed retries into", entry, queue_page(entry)),
             (Area::Schemas, "upload") => named("added the schema", entry, "/schemas".to_owned()),
             (Area::Schemas, "remove") => named("removed the schema", entry, "/schemas".to_owned()),

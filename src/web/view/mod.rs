@@ -12,6 +12,7 @@ pub mod digest;
 pub mod edits;
 pub mod encoding;
 pub mod fields;
+pub mod get_started;
 pub mod group;
 pub mod group_chart;
 pub mod group_state;

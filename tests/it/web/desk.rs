@@ -1,6 +1,6 @@
 //! A server without brokers, whose router a test asks directly.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -27,6 +27,7 @@ use dead_letter_office::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
+        getting_started::GettingStarted,
         health::{Health, Probe, WorkerBoard},
         idempotency::Keys,
         policies::Policies,
@@ -236,6 +237,7 @@ impl Desk {
             reader: reader.clone(),
             schemas: schemas.clone(),
             digests: digests.clone(),
+            getting_started: GettingStarted::new(BTreeMap::new(), changes.clone(), clock.clone()),
             tasks: TaskTracker::new(),
             feed: feed.clone(),
             brokers: board.clone(),
@@ -254,6 +256,8 @@ impl Desk {
                 is_search_enabled: true,
                 succeeded_after: SUCCEEDED_AFTER,
                 watch: watched.iter().map(|name| ((*name).to_owned(), super::watch::settings())).collect(),
+                demo: None,
+                channels: Vec::new(),
                 closing: closing.clone(),
             },
         };

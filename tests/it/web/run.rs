@@ -197,6 +197,13 @@ impl Running {
         self.json(&path).await["items"][0].clone()
     }
 
+    /// Waits until the list of that query is empty.
+    pub async fn await_none(&self, query: &str) {
+        let path = format!("/api/v1/letters?{query}");
+        let none = async || self.json(&path).await["total"] == 0;
+        wait_until(&format!("no dead letter of {query}"), PATIENCE, none).await;
+    }
+
     /// Waits until the only letter of that query is open again because its retry failed.
     pub async fn await_problem(&self, query: &str) {
         let path = format!("/api/v1/letters?status=open&{query}");

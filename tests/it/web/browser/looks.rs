@@ -32,6 +32,7 @@ async fn every_page_fits_is_readable_and_light() {
                 scene.browser.set_viewport(*width, *height).await;
                 fits(&scene, path, *width).await;
                 is_readable(&scene, path, theme).await;
+                keep_screenshot(&scene, path, theme, *width).await;
             }
         }
         // No theme has another layout, and no width its own colours.
@@ -41,6 +42,15 @@ async fn every_page_fits_is_readable_and_light() {
     the_first_tab_leads_past_the_navigation(&scene).await;
     every_stop_of_the_tab_key_is_seen(&scene).await;
     scene.check_quiet().await;
+}
+
+/// Where somebody wants to look at all pages, see `make screenshots`.
+async fn keep_screenshot(scene: &Scene, path: &str, theme: &str, width: u32) {
+    let Some(folder) = std::env::var_os("DLO_TEST_SCREENSHOTS") else { return };
+    let name: String = path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
+    let file = std::path::Path::new(&folder).join(format!("{name}-{width}-{theme}.png"));
+    std::fs::create_dir_all(&folder).unwrap();
+    scene.browser.screenshot(&file).await;
 }
 
 /// What opens from a button is in sight, wherever the button is.
@@ -113,7 +123,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         format!("/queues/main/{long}"),
         "/queues/main/texts.persist".to_owned(),
     ];
-    let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
+    let pages = ["/", "/get-started", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
     let waits = [
         "/scheduled",
         "/scheduled?all=discard",

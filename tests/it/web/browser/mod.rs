@@ -6,7 +6,9 @@
 mod backoff;
 mod digests;
 mod edit;
+mod explorer;
 mod filter;
+mod get_started;
 mod gone;
 mod groups;
 mod keys;
