@@ -17,7 +17,7 @@ use crate::{
         sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind, held_back::HeldBackRetries},
     },
-    web::{self, AppState, Bounds, Certificate, CertificateFiles, LastFigures, Limits, WebSettings},
+    web::{self, AppState, Bounds, Certificate, CertificateFiles, LastFigures, Limits, ViewCounts, WebSettings},
 };
 
 pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
@@ -78,6 +78,7 @@ pub(super) fn start(
         clock: services.clock,
         metrics: services.metrics,
         figures: LastFigures::default(),
+        view_counts: ViewCounts::default(),
         settings,
     };
     lifecycle.start_worker(LeftBehind(app.triage.clone()));

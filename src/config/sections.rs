@@ -260,13 +260,21 @@ pub struct RetentionConfig {
     #[serde(deserialize_with = "duration")]
     pub activity: Duration,
     #[serde(deserialize_with = "duration")]
+    pub markers: Duration,
+    #[serde(deserialize_with = "duration")]
     pub succeeded: Duration,
 }
 
 impl Default for RetentionConfig {
     fn default() -> Self {
         let day = Duration::from_secs(24 * 60 * 60);
-        Self { retried: 30 * day, discarded: 30 * day, activity: 365 * day, succeeded: Duration::from_secs(60 * 60) }
+        Self {
+            retried: 30 * day,
+            discarded: 30 * day,
+            activity: 365 * day,
+            markers: 365 * day,
+            succeeded: Duration::from_secs(60 * 60),
+        }
     }
 }
 

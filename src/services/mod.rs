@@ -5,8 +5,10 @@
 
 mod audit_log;
 mod audited_jobs;
+mod audited_markers;
 mod audited_queues;
 pub mod audited_store;
+pub mod audited_views;
 pub mod causes;
 pub mod change_feed;
 pub mod clock_watch;

@@ -22,6 +22,7 @@ mod groups;
 mod idempotency;
 mod jobs;
 mod letters;
+mod markers;
 mod notifications;
 mod origin;
 mod retries;
@@ -30,6 +31,7 @@ mod schemas;
 mod search;
 mod space;
 mod versions;
+mod views;
 mod watch;
 
 use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
@@ -71,6 +73,7 @@ pub use retries::sent_on::{KnownDelivery, SendingOn};
 pub use retries::stops::{QueueStops, StoppedRetry};
 pub use rules::{OrderError, RuleChange, RuleFailure};
 pub use search::ToIndex;
+pub use views::ViewRefusal;
 pub use watch::findings::{WatchedBroker, WatchedQueue};
 pub use watch::{Claim, WatchKept, WatchUpdate};
 

@@ -28,6 +28,8 @@ mod idempotency;
 mod in_time;
 mod input;
 mod limits;
+mod marker_draft;
+mod marks;
 mod order;
 mod pacing;
 mod pages;
@@ -43,6 +45,7 @@ mod queue_path;
 mod queue_pausing;
 mod remarks;
 mod rule_error;
+mod saved_views;
 mod search;
 mod security;
 mod seen;
@@ -55,6 +58,7 @@ pub use api::Decoded;
 pub use codes::{FaultCode, ProblemCode};
 pub use health::LastFigures;
 pub use limits::Limits;
+pub use saved_views::ViewCounts;
 pub use security::{GuardedStore, Need, Peer, table as routes};
 pub use server::{Bounds, serve};
 pub use tls::{Certificate, CertificateFiles};
@@ -138,6 +142,8 @@ pub struct AppState {
     pub keys: Keys,
     /// What the database last said to who asks for metrics.
     pub figures: LastFigures,
+    /// How many letters saved views show.
+    pub view_counts: ViewCounts,
     pub settings: WebSettings,
 }
 

@@ -115,7 +115,7 @@ impl From<Vec<FacetCount>> for LetterCounts {
 }
 
 /// How many letters there are, as far as they were counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub n: u64,
     /// Whether there may be more.

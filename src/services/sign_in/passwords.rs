@@ -107,7 +107,8 @@ fn check(name: &str, password: &str) -> Result<(), String> {
 fn is_guessed(name: &str, password: &str) -> bool {
     // What is longer is not looked at; it costs time.
     let end = password.floor_char_boundary(100);
-    zxcvbn::zxcvbn(&password[..end], &[name, "dlo", "dead letter office", "deadletteroffice", "rabbitmq"]).score() < zxcvbn::Score::Three
+    zxcvbn::zxcvbn(&password[..end], &[name, "dlo", "dead letter office", "deadletteroffice", "rabbitmq"]).score()
+        < zxcvbn::Score::Three
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod jobs;
 mod letter;
 mod letters;
 mod mappings;
+mod markers;
 mod model;
 mod payload;
 mod policies;
@@ -37,6 +38,7 @@ mod reply;
 mod rule_trials;
 mod rules;
 mod schemas;
+mod views;
 mod words;
 
 use std::sync::Arc;
@@ -62,6 +64,7 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let once = middleware::from_fn_with_state(Arc::clone(app), idempotency::once);
     let v1 = OpenApiRouter::new()
         .routes(routes!(letters::letters))
+        .routes(routes!(in_common::of_search))
         .routes(routes!(letter::letter, change::change))
         .routes(routes!(letter::reveal))
         .routes(routes!(letter::body))
@@ -106,6 +109,10 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(rule_trials::apply))
         .routes(routes!(schemas::schema, schemas::remove))
         .routes(routes!(schemas::types))
+        .routes(routes!(views::views, views::add))
+        .routes(routes!(views::view, views::set, views::remove))
+        .routes(routes!(markers::markers, markers::add))
+        .routes(routes!(markers::marker, markers::remove))
         .routes(routes!(mappings::mappings, mappings::add))
         .routes(routes!(mappings::mapping, mappings::set, mappings::remove));
     let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add));

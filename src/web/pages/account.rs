@@ -174,6 +174,7 @@ const fn about(scope: Scope) -> &'static str {
         Scope::Read => "lists, counts, and what failed why; metrics",
         Scope::Payload => "what is in messages, and what is hidden in them",
         Scope::Act => "retry, edit, discard, annotate",
+        Scope::Markers => "set and remove markers, as CI does",
         Scope::Admin => "policies, rules, schemas, digests",
     }
 }

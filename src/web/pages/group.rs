@@ -26,6 +26,7 @@ use crate::{
         group::{Group, GroupId, Note},
         job::Bulk,
         letter::{Importance, LetterSummary, Status},
+        marker::Marker,
         version::{Changed, Expected, Version},
     },
     store::ChangeError,
@@ -33,6 +34,7 @@ use crate::{
         AppState,
         error::WebError,
         input::FormPairs,
+        marks::{before_group, is_about, with_marks},
         order::{Action, read_note},
         path_id::{PathId, missing},
         query::{LetterQuery, Listed},
@@ -42,6 +44,7 @@ use crate::{
             conflict::ConflictView,
             group::{GroupView, Title, href},
             group_chart::{chart, window},
+            mark::Began,
             number,
             preflight::PreflightView,
             report,
@@ -83,6 +86,8 @@ struct GroupPage {
     confirmation: Option<Confirmation>,
     day: Chart,
     fortnight: Chart,
+    /// What happened shortly before it began.
+    began: Vec<Began>,
     letters: Vec<Row>,
     /// Where the page asks what they have in common.
     in_common: String,
@@ -198,6 +203,8 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     app.reader.hide_in_lists(&mut page.items).await;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let (day, drawn) = (window(now, DAY, 1), |window| chart(&group, hours, window, now, &all_letters(id)));
+    let is_meant = |marker: &Marker| is_about(marker, &group.key.broker, group.key.queue.as_deref());
     let bulk_action = visit.query.all;
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
     let shell = visit.at(here, Shell::new(app, Page::Groups, &facets).await?);
@@ -212,8 +219,9 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
             Some(all) => Some(confirmation(app, all, &group, now, by).await?),
             None => None,
         },
-        day: chart(&group, hours, window(now, DAY, 1), now, &all_letters(id)),
-        fortnight: chart(&group, hours, fortnight, now, &all_letters(id)),
+        day: with_marks(app, (drawn(day), day), is_meant).await?,
+        fortnight: with_marks(app, (drawn(fortnight), fortnight), is_meant).await?,
+        began: before_group(app, &group).await?,
         letters: page.items.iter().map(|letter| row(letter, now)).collect(),
         all_letters: all_letters(id).href(),
         in_common: format!("{}/in-common", href(id)),

@@ -9,7 +9,7 @@ use axum::{extract::State, response::Response};
 use super::{
     fragment::{self, answer},
     letter::{Sight, view},
-    list::{Empty, List, load_list, page_filter},
+    list::{Empty, List, load_list},
     part::parts,
     shell::{Page, Shell},
 };
@@ -101,7 +101,7 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
 
 async fn load(app: &AppState, visit: &Visit) -> Result<LettersPage, WebError> {
     let (query, (beside, _)) = &visit.query;
-    let facets = app.store().letter_counts(&page_filter(query, app.clock.now())).await?;
+    let facets = app.store().letter_counts(&query.page_filter(app.clock.now())).await?;
     let (list, pane) = tokio::try_join!(load_list(app, query, beside.letter, &facets), load_pane(app, visit))?;
     let shell = visit.at(here(visit), Shell::new(app, Page::Letters, &facets).await?);
     Ok(LettersPage { shell, list, pane })
@@ -130,7 +130,7 @@ async fn load_pane(app: &AppState, visit: &Visit) -> Result<Pane, WebError> {
 async fn news(app: &AppState, visit: &Visit) -> Result<String, WebError> {
     let (query, (beside, _)) = &visit.query;
     let seen = Timestamp::from_micros(beside.seen.unwrap_or_default());
-    let mut filter = page_filter(query, app.clock.now());
+    let mut filter = query.page_filter(app.clock.now());
     filter.since = Some(filter.since.map_or(seen, |since| since.max(seen)));
     let count = app.store().count_most(&filter).await?;
     if count.n == 0 {

@@ -2,7 +2,7 @@
 
 use amqp_message::time::Timestamp;
 
-use super::{filters::Filters, next_step::NextStep, search_box::SearchBox};
+use super::{filters::Filters, in_common, next_step::NextStep, search_box::SearchBox};
 use crate::{
     domain::{
         filter::{Counted, HistogramBar, LetterCounts, LetterFilter, LetterPage, PageRequest, Sort},
@@ -13,8 +13,9 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        marks::{may_be_about, with_marks},
         query::{LetterQuery, Listed, Pager},
-        search,
+        saved_views, search,
         view::{
             chart::{Chart, Window},
             number,
@@ -48,6 +49,10 @@ pub struct List {
     pub matching: Option<String>,
     /// How many there are, as a number.
     pub n: String,
+    /// The list as it is saved.
+    pub saved: String,
+    /// Where the page asks what they have in common, where there is something to compare.
+    pub causes: Option<String>,
 }
 
 #[derive(Default)]
@@ -66,15 +71,6 @@ pub enum Empty {
     NotSearched,
     /// There are letters, but not these.
     FilterTooNarrow { everything: String },
-}
-
-/// The filter of a page: without a word about it, only what is open.
-pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
-    let mut filter = query.filter(now);
-    if query.leaves_status_open() && filter.statuses.is_empty() {
-        filter.statuses = vec![Status::Open];
-    }
-    filter
 }
 
 /// What is read of the database for one list.
@@ -103,7 +99,7 @@ pub async fn load_list(
 ) -> Result<List, WebError> {
     let now = app.clock.now();
     let mistakes = search::mistakes(app, query);
-    let mut filter = page_filter(query, now);
+    let mut filter = query.page_filter(now);
     if !mistakes.is_empty() {
         filter.search = Some(Search::nothing());
     }
@@ -154,7 +150,11 @@ pub async fn load_list(
         window,
         bars,
     };
-    Ok(make(app, query, &filter, selected, loaded))
+    let mut list = make(app, query, &filter, selected, loaded);
+    if let Some(chart) = list.chart.take() {
+        list.chart = Some(with_marks(app, (chart, window), |marker| may_be_about(marker, &filter)).await?);
+    }
+    Ok(list)
 }
 
 /// The kept counts know no times; with a time in the filter the database has to count. Those of groups were counted already.
@@ -212,6 +212,8 @@ fn make(
         sort: sort_link(query),
         empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded)),
         shows_status: filter.statuses.len() != 1,
+        saved: saved_views::written(query),
+        causes: in_common::address(query, loaded.total),
         feed: news_address(query, &loaded.page, now),
         matching: (loaded.total.n > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
         n: format!("{}{}", number::thousands(loaded.total.n), if loaded.total.is_least { "+" } else { "" }),

@@ -33,6 +33,7 @@ mod letters_all;
 mod list;
 mod mapping_commands;
 mod mapping_form;
+mod markers;
 mod next_step;
 mod overview;
 mod part;
@@ -54,6 +55,8 @@ mod sign_in;
 mod target;
 pub mod toast;
 mod users;
+mod views;
+mod views_menu;
 mod visit;
 
 use std::sync::Arc;
@@ -85,6 +88,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/jobs/{id}/undo", post(jobs::undo))
         .route("/letters", get(letters::show))
         .route("/letters/completions", get(completions::show))
+        .route("/letters/in-common", get(in_common::of_search))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
@@ -109,6 +113,15 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/rules/move", post(rule_commands::step))
         .route("/rules/apply", post(rule_commands::apply))
         .route("/rules/cancel", post(rule_commands::cancel))
+        .route("/views", get(views::show))
+        .route("/views/menu", get(views::menu))
+        .route("/views/{id}", get(views::open))
+        .route("/views/set", post(views::set))
+        .route("/views/remove", post(views::remove))
+        .route("/views/restore", post(views::restore))
+        .route("/markers", get(markers::show))
+        .route("/markers/set", post(markers::set))
+        .route("/markers/remove", post(markers::remove))
         .route("/activity", get(activity::show))
         .route("/schemas", get(schemas::show))
         .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))

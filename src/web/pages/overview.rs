@@ -22,6 +22,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        marks::with_marks,
         query::{GroupQuery, LetterQuery, Listed},
         queue_health::UnhealthyQueues,
         queue_path,
@@ -148,6 +149,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     let bars =
         if window == a_day { bars } else { store.histogram(&everything, window.from, window.to, window.step).await? };
     let groups = first_rows(app, MAX_GROUPS).await?;
+    let chart = Chart::new(window, &bars, now, &all_letters());
     let tally = Tally::new(&facets, &everything);
     let queues = tally::queues(&facets);
     Ok(OverviewPage {
@@ -160,7 +162,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         today: Moment::new(now, now).absolute,
         tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &counts, &oldest, now)).collect(),
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
-        chart: Chart::new(window, &bars, now, &all_letters()),
+        chart: with_marks(app, (chart, window), |_| true).await?,
         chart_href: all_letters().href(),
         chart_time: if window == a_day { "last 24 hours".to_owned() } else { fitted(window) },
         n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),

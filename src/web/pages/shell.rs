@@ -6,6 +6,7 @@ use super::{
     banner::Banner,
     running_jobs::{JobLine, running_jobs},
     toast::Toast,
+    views_menu::ViewsMenu,
 };
 use crate::{
     domain::{
@@ -36,6 +37,8 @@ word_enum! {
         Rules = "rules",
         Schemas = "schemas",
         Digests = "digests",
+        Markers = "markers",
+        Views = "views",
         Activity = "activity",
         Api = "api",
         Account = "account",
@@ -58,6 +61,7 @@ pub struct NavItem {
 pub struct Shell {
     pub nav: Vec<NavItem>,
     pub brokers: Vec<BrokerView>,
+    pub views: ViewsMenu,
     /// Jobs that go on, whoever began them.
     pub running_jobs: Vec<JobLine>,
     /// What is wrong with the server.
@@ -126,6 +130,7 @@ impl Shell {
         let counts = NavCounts { jobs: some(running_jobs.len() as u64), ..counts };
         Ok(Self {
             running_jobs,
+            views: ViewsMenu::known(app).await?,
             nav: nav(Some(page), counts),
             is_counted: true,
             changes: events::known_changes(),
@@ -143,6 +148,7 @@ impl Shell {
         Self {
             nav: nav(None, NavCounts::default()),
             brokers: Vec::new(),
+            views: ViewsMenu::default(),
             running_jobs: Vec::new(),
             banner: Banner::default(),
             toast: None,
@@ -193,11 +199,13 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
         NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Dead letters", "l") },
         NavItem { count: waiting, unit: "scheduled", ..item(Page::Scheduled, "/scheduled", "Scheduled retries", "b") },
         NavItem { count: jobs, unit: "under way", ..item(Page::Jobs, "/jobs", "Jobs", "j") },
+        item(Page::Views, "/views", "Saved views", "v"),
         item(Page::Queues, "/queues", "Queues", "q"),
         item(Page::Policies, "/policies", "Policies", "p"),
         item(Page::Rules, "/rules", "Rules", "r"),
         item(Page::Schemas, "/schemas", "Schemas", "s"),
         item(Page::Digests, "/digests", "Digests", "d"),
+        item(Page::Markers, "/markers", "Markers", "m"),
         item(Page::Activity, "/activity", "Activity", "w"),
         item(Page::Api, "/api/docs", "API", "a"),
     ]

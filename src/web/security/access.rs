@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 
-use crate::domain::access::Right::{self, Act, Admin, Payload, Read, Reveal};
+use crate::domain::access::Right::{self, Act, Admin, Mark, Payload, Read, Reveal};
 
 /// What a route takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ const PAGES: &[Entry] = &[
     // What is in messages is left out without the right to see it.
     ("GET", "/letters", Page(&[Read])),
     ("GET", "/letters/completions", Page(&[Read])),
+    // Payloads have no part in it without the right to see them.
+    ("GET", "/letters/in-common", Page(&[Read])),
     ("GET", "/letters/{id}", Page(&[Read])),
     ("POST", "/letters/{id}/reveal", Page(&[Reveal])),
     ("GET", "/letters/{id}/edit", Page(&[Act, Payload])),
@@ -72,6 +74,16 @@ const PAGES: &[Entry] = &[
     ("POST", "/rules/move", Page(&[Admin])),
     ("POST", "/rules/apply", Page(&[Admin])),
     ("POST", "/rules/cancel", Page(&[Admin])),
+    // What is saved there is one's own.
+    ("GET", "/views", Page(&[Read])),
+    ("GET", "/views/menu", Page(&[Read])),
+    ("GET", "/views/{id}", Page(&[Read])),
+    ("POST", "/views/set", Page(&[Read])),
+    ("POST", "/views/remove", Page(&[Read])),
+    ("POST", "/views/restore", Page(&[Read])),
+    ("GET", "/markers", Page(&[Read])),
+    ("POST", "/markers/set", Page(&[Mark])),
+    ("POST", "/markers/remove", Page(&[Mark])),
     ("GET", "/activity", Page(&[Read])),
     ("GET", "/schemas", Page(&[Read])),
     ("POST", "/schemas/upload", Page(&[Admin])),
@@ -105,6 +117,7 @@ const CALLS: &[Entry] = &[
     ("GET", "/metrics", Metrics),
     ("GET", "/api/openapi.json", Nothing),
     ("GET", "/api/v1/letters", Rights(&[Read])),
+    ("GET", "/api/v1/letters/in-common", Rights(&[Read])),
     // What is in the message is left out without the right to see it.
     ("GET", "/api/v1/letters/{id}", Rights(&[Read])),
     ("PATCH", "/api/v1/letters/{id}", Rights(&[Act])),
@@ -136,6 +149,15 @@ const CALLS: &[Entry] = &[
     ("GET", "/api/v1/queues/{broker}/{queue}", Rights(&[Read])),
     ("POST", "/api/v1/queues/{broker}/{queue}/pause", Rights(&[Act])),
     ("POST", "/api/v1/queues/{broker}/{queue}/resume", Rights(&[Act])),
+    ("GET", "/api/v1/views", Rights(&[Read])),
+    ("POST", "/api/v1/views", Rights(&[Act])),
+    ("GET", "/api/v1/views/{id}", Rights(&[Read])),
+    ("PUT", "/api/v1/views/{id}", Rights(&[Act])),
+    ("DELETE", "/api/v1/views/{id}", Rights(&[Act])),
+    ("GET", "/api/v1/markers", Rights(&[Read])),
+    ("POST", "/api/v1/markers", Rights(&[Mark])),
+    ("GET", "/api/v1/markers/{id}", Rights(&[Read])),
+    ("DELETE", "/api/v1/markers/{id}", Rights(&[Mark])),
     ("GET", "/api/v1/activity", Rights(&[Read])),
     ("GET", "/api/v1/activity.ndjson", Rights(&[Read])),
     ("GET", "/api/v1/activity.csv", Rights(&[Read])),

@@ -23,6 +23,7 @@ pub mod incident;
 pub mod job;
 pub mod json;
 pub mod letter;
+pub mod mark;
 pub mod message_type;
 pub mod number;
 pub mod outcome;

@@ -38,7 +38,7 @@ use dead_letter_office::{
         wakeup::Wakeup,
     },
     store::{AckState, IntakeBatch, Recorded, Store},
-    web::{AppState, GuardedStore, LastFigures, Limits, WebSettings, router},
+    web::{AppState, GuardedStore, LastFigures, Limits, ViewCounts, WebSettings, router},
 };
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -246,6 +246,7 @@ impl Desk {
             metrics: metrics.clone(),
             keys: Keys::new(Arc::clone(&store), clock.clone()),
             figures: LastFigures::default(),
+            view_counts: ViewCounts::default(),
             settings: WebSettings {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),

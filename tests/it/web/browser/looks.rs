@@ -132,12 +132,18 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/queues",
         "/policies",
         "/activity",
+        "/markers",
+        "/views",
         "/policies?kind=listed&queues=a&delays=x",
         "/schemas",
         "/digests?ask=digest",
         "/rules",
         "/rules?expression=letter.quue&name=a",
     ];
+    let marker = json!({"kind": "deploy", "title": long[..100], "service": "billing", "queues": [long], "at": "5m"});
+    desk.post("/api/v1/markers", &marker).await.expect(201);
+    let view = json!({"name": long[..80], "query": format!("queue={long}"), "shared": true});
+    desk.post("/api/v1/views", &view).await.expect(201);
     let rule = json!({"name": long[..100], "when": format!("letter.queue == \"{long}\""), "importance": "low"});
     desk.post("/api/v1/rules", &rule).await.expect(201);
     bring_lab(desk).await;

@@ -23,5 +23,6 @@ mod triage;
 mod types;
 mod typing;
 mod unscripted;
+mod views;
 mod walk;
 mod work;
