@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod dump;
 mod health;
 mod lifecycle;
 pub mod logging;
@@ -41,6 +42,7 @@ use crate::{
 
 pub use backup::backup;
 pub use check::check;
+pub use dump::{export, import};
 pub use health::health;
 pub use lifecycle::Lifecycle;
 pub use people::People;

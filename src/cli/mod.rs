@@ -5,6 +5,7 @@
 
 mod decode;
 mod people;
+mod remote;
 mod shell;
 
 use std::{
@@ -69,6 +70,20 @@ enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Write all that is in the database as lines of JSON, for `dlo import`, also while dlo runs
+    Export {
+        /// A file that is not there yet; `-` for standard output
+        #[arg(value_name = "FILE", default_value = "-")]
+        file: PathBuf,
+    },
+    /// Read what `dlo export` has written, from SQLite or Postgres, into an empty database; all of it or nothing
+    Import {
+        /// What was exported; `-` for standard input
+        #[arg(value_name = "FILE", default_value = "-")]
+        file: PathBuf,
+    },
+    #[command(flatten)]
+    Remote(remote::RemoteCommand),
     /// Print what RabbitMQ needs to dead-letter queues here: policies, exchange and queues, as definitions and as
     /// commands
     Topology(TopologyArgs),
@@ -148,6 +163,7 @@ fn without_configuration(command: &Command) -> Option<std::io::Result<ExitCode>>
     match command {
         Command::Completions { shell } => Some(print(&shell::completions(*shell))),
         Command::Man { folder } => Some(shell::man_pages(folder).map(|()| ExitCode::SUCCESS)),
+        Command::Remote(command) => Some(Ok(remote::run(command))),
         _ => None,
     }
 }
@@ -160,6 +176,8 @@ async fn execute(command: Command, config: Config, again: ReadAgain) -> anyhow::
         Command::Health { ready } => app::health(&config, ready).await,
         Command::Migrate => app::migrate(&config).await,
         Command::Backup { file } => app::backup(&config, &file).await,
+        Command::Export { file } => app::export(&config, &file).await,
+        Command::Import { file } => app::import(&config, &file).await,
         Command::Topology(asked) => Ok(match topology(&asked, &config) {
             Ok(text) => print(text.as_bytes())?,
             Err(error) => fail(&error, USAGE_ERROR),
@@ -169,7 +187,7 @@ async fn execute(command: Command, config: Config, again: ReadAgain) -> anyhow::
         Command::Token(command) => people::token(command, &config).await,
         Command::Demo => demo::run(config).await,
         // Done before there was a configuration.
-        Command::Completions { .. } | Command::Man { .. } => Ok(ExitCode::SUCCESS),
+        Command::Completions { .. } | Command::Man { .. } | Command::Remote(_) => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -17,6 +17,7 @@ mod backup;
 mod clock;
 mod counts;
 mod db;
+mod dump;
 mod error;
 mod groups;
 mod idempotency;
@@ -50,6 +51,7 @@ pub use audit::BulkAudit;
 pub use backup::BackupError;
 pub use clock::SetBack;
 pub use counts::slices::SLICE;
+pub use dump::{DumpError, LEFT_OUT, exported_tables};
 pub use error::{ChangeError, StoreError};
 pub use groups::{
     state::{GroupOrder, GroupReport},

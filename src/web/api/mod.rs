@@ -16,6 +16,7 @@ mod digests;
 mod doc_schema;
 mod docs;
 mod edit;
+mod export_field;
 mod faults;
 mod group_item;
 mod group_state;
@@ -26,6 +27,7 @@ mod job_report;
 mod jobs;
 mod letter;
 mod letters;
+mod letters_export;
 mod mappings;
 mod markers;
 mod model;
@@ -65,6 +67,7 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let v1 = OpenApiRouter::new()
         .routes(routes!(letters::letters))
         .routes(routes!(in_common::of_search))
+        .routes(routes!(letters_export::export))
         .routes(routes!(letter::letter, change::change))
         .routes(routes!(letter::reveal))
         .routes(routes!(letter::body))

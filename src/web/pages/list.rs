@@ -53,6 +53,8 @@ pub struct List {
     pub saved: String,
     /// Where the page asks what they have in common, where there is something to compare.
     pub causes: Option<String>,
+    /// What the addresses of exports say of them.
+    pub exported: String,
 }
 
 #[derive(Default)]
@@ -217,6 +219,7 @@ fn make(
         feed: news_address(query, &loaded.page, now),
         matching: (loaded.total.n > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
         n: format!("{}{}", number::thousands(loaded.total.n), if loaded.total.is_least { "+" } else { "" }),
+        exported: query.exported(&filter.statuses),
         filters: Filters::new(
             app,
             query,

@@ -144,6 +144,12 @@ impl LetterQuery {
         self.statuses.is_none() && !self.search.as_ref().is_some_and(SearchText::names_status)
     }
 
+    /// The words for the same letters in these statuses, all of them: `?status=open&queue=texts`.
+    pub fn exported(&self, statuses: &[Status]) -> String {
+        let all = self.with(|query| (query.statuses, query.limit) = (Some(statuses.to_vec()), None));
+        all.href().trim_start_matches(Self::PAGE).to_owned()
+    }
+
     /// The letters of one group that are open, or of that status.
     pub fn of_group(group: GroupId, status: Option<Status>) -> Self {
         let statuses = status.filter(|status| *status != Status::Open).map(|status| vec![status]);

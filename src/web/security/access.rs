@@ -118,6 +118,8 @@ const CALLS: &[Entry] = &[
     ("GET", "/api/openapi.json", Nothing),
     ("GET", "/api/v1/letters", Rights(&[Read])),
     ("GET", "/api/v1/letters/in-common", Rights(&[Read])),
+    // As of a single letter; what is hidden takes the right to reveal it.
+    ("GET", "/api/v1/letters/export", Rights(&[Read])),
     // What is in the message is left out without the right to see it.
     ("GET", "/api/v1/letters/{id}", Rights(&[Read])),
     ("PATCH", "/api/v1/letters/{id}", Rights(&[Act])),

@@ -44,6 +44,7 @@ async fn describes_what_the_contract_promises_so_far() {
         "GET /api/v1/activity.ndjson",
         "GET /api/v1/jobs/{id}",
         "GET /api/v1/letters",
+        "GET /api/v1/letters/export",
         "GET /api/v1/letters/{id}",
         "GET /api/v1/letters/{id}/body",
         "GET /api/v1/mappings",

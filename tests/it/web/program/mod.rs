@@ -9,6 +9,7 @@ mod health;
 mod life;
 mod log;
 mod reload;
+mod remote;
 mod rules;
 mod telling;
 mod tls;
