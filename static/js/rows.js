@@ -6,15 +6,19 @@ let heirs = []; // that row, those behind it, and those before it: the first tha
 let byKeys = false; // whether one walks by keys, and so wants the focus back after that
 let lastBox = null; // where a range begins that is selected with Shift
 
-export const links = () => all(".list-row > a");
+// Those of the list; what is similar to a letter is a part of that.
+export const links = () => all(".list-row:not(.letter-view .list-row) > a");
 
 const boxes = () => all(".list-row > input");
+
+// Whether there are rows to walk: where it is narrow, a letter takes the place of the list.
+export const isListShown = () => links().some((link) => link.checkVisibility());
 
 export const rowOf = (element) => element?.closest?.(".list-row");
 
 const here = () => {
   const index = links().findIndex((link) => rowOf(link) === rowOf(document.activeElement));
-  return index >= 0 ? index : links().findIndex((link) => link.ariaCurrent);
+  return index >= 0 ? index : links().findIndex((link) => link.ariaCurrent || rowOf(link).matches(":target"));
 };
 
 const names = () => links().map((link) => one("input", rowOf(link))?.value ?? link.href);
@@ -74,6 +78,26 @@ export const act = (key) => {
   if (!one(".list-row > :checked")) one("input", row).checked = true;
   button.click();
 };
+
+// When what is selected, or open, is to be retried: the choice of that, which Enter carries out.
+export const delay = () => {
+  const row = rowOf(document.activeElement);
+  const choice = one(".list-row > :checked") || (row && !one("a", row)?.ariaCurrent) ? one("#bulk [name=delay]") : null;
+  if (choice) {
+    if (!one(".list-row > :checked")) toggle();
+    return choice.focus();
+  }
+  const menu = one("[data-later]");
+  if (!menu) return;
+  menu.open = true;
+  one(":checked", menu)?.focus();
+};
+
+on("keydown", "#bulk [name=delay]", (_, event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  one('#bulk [data-key="r"]').click();
+});
 
 export const countSelected = () => {
   const selected = all(".list-row > :checked").length;

@@ -59,6 +59,16 @@ word_enum! {
     }
 }
 
+impl Sort {
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Newest => Self::Oldest,
+            Self::Oldest => Self::Newest,
+        }
+    }
+}
+
 /// The place in a sorted list after which a page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {

@@ -116,6 +116,8 @@ pub struct EditReach {
     /// What a retry makes of them; `None` where there is none.
     outgoing: Option<FieldTable>,
     framework: Option<&'static str>,
+    /// The stack trace that it has recorded.
+    trace: Option<String>,
     /// Headers that repeat what is hidden in the body.
     hidden: Vec<String>,
 }
@@ -128,12 +130,13 @@ impl EditReach {
         let mut message = message.clone();
         message.headers.put(NEW, FieldValue::Void);
         let headers = message.headers.clone();
-        let framework = failure_conventions::read(&message).framework;
+        let account = failure_conventions::read(&message);
+        let (framework, trace) = (account.framework, account.failure.error.and_then(|error| error.stacktrace));
         let properties = message.properties.clone();
         let clean = failure_conventions::clean(message, bodies).ok();
         let replaces_properties = clean.as_ref().is_some_and(|clean| clean.properties != properties);
         let outgoing = clean.map(|clean| clean.headers);
-        Self { properties, replaces_properties, headers, outgoing, framework, hidden: Vec::new() }
+        Self { properties, replaces_properties, headers, outgoing, framework, trace, hidden: Vec::new() }
     }
 
     /// Without these headers, which repeat what is hidden.
@@ -155,6 +158,9 @@ impl EditReach {
         if outgoing::takes_over(name) {
             return Some("a retry takes it off or writes it anew".to_owned());
         }
+        if self.is_trace(name) {
+            return Some("it says where the message failed".to_owned());
+        }
         let outgoing = self.outgoing.as_ref()?;
         let goes_out = |name| outgoing.get(name) == self.headers.get(name);
         // Where a new one does not go out, others come in the place of all that there are.
@@ -162,6 +168,11 @@ impl EditReach {
             return None;
         }
         Some(self.comes_from_before())
+    }
+
+    fn is_trace(&self, name: &str) -> bool {
+        let recorded = self.headers.get_str(name).map(str::trim);
+        self.trace.as_deref().is_some_and(|trace| recorded.is_some_and(|text| text == trace.trim()))
     }
 
     /// Of a letter whose expiration never goes out.

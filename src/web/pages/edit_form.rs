@@ -11,8 +11,8 @@ use crate::{
 
 /// All fields that it has, for who sends another.
 pub const FIELDS: &str = "text, delay, queue, property:NAME, header:NAME, header_type:NAME, header_removed, new_name:N, new_type:N, new_value:N, send, part";
-/// Rows for headers that are not there yet.
-const SPARE_ROWS: usize = 2;
+/// Headers that can be added at once; there is always one more blank row than there are new ones.
+const MOST_NEW: usize = 50;
 
 /// As it was typed.
 #[derive(Clone, Debug, Default)]
@@ -41,8 +41,8 @@ pub struct HeaderRow {
     pub is_removed: bool,
     /// It has several lines, which a simple field would run together.
     pub is_long: bool,
-    /// It is not there yet.
-    pub is_new: bool,
+    /// Of one that is not there yet, its number among these.
+    pub new: Option<usize>,
 }
 
 impl HeaderRow {
@@ -74,7 +74,7 @@ impl EditForm {
         let types = take_named(pairs, TYPE)?.into_iter().map(|(name, kind)| read_type(&kind).map(|kind| (name, kind)));
         let types = types.collect::<Result<_, _>>()?;
         let mut new = Vec::new();
-        for row in 0..SPARE_ROWS {
+        for row in 0..MOST_NEW {
             let name = pairs.take(&format!("new_name:{row}"))?.unwrap_or_default();
             let value = pairs.take(&format!("new_value:{row}"))?.unwrap_or_default();
             let kind = pairs.take(&format!("new_type:{row}"))?.map(|kind| read_type(&kind)).transpose()?;
@@ -205,18 +205,18 @@ impl EditForm {
             is_removed: self.removed.iter().any(|removed| removed == name),
             is_long: text.contains(['\r', '\n']),
             value: if self.is_filled { self.typed(name).to_owned() } else { text },
-            is_new: false,
+            new: None,
         };
         let mut rows: Vec<HeaderRow> = editable(reach).map(row).collect();
-        let spare = std::iter::repeat_n(NewHeader::default(), SPARE_ROWS);
-        let n_new = if reach.why_none_new().is_none() { SPARE_ROWS } else { self.new.len() };
-        rows.extend(self.new.iter().cloned().chain(spare).take(n_new).map(|header| HeaderRow {
+        let n_new = if reach.why_none_new().is_none() { self.new.len() + 1 } else { self.new.len() };
+        let new = self.new.iter().cloned().chain([NewHeader::default()]).take(n_new.min(MOST_NEW)).enumerate();
+        rows.extend(new.map(|(number, header)| HeaderRow {
             kind: header.kind(),
             name: header.name,
             value: header.value,
             is_removed: false,
             is_long: false,
-            is_new: true,
+            new: Some(number),
         }));
         rows
     }
@@ -373,7 +373,7 @@ mod tests {
     fn what_no_page_can_hold_is_not_for_editing() {
         let field = |name: &str, value: &str| (name.to_owned(), FieldValue::string(value));
         let headers = reach([field("nul", "a\0b"), field("a\nb", "c")].into_iter().collect());
-        assert_eq!(EditForm::of("").rows(&headers).len(), SPARE_ROWS);
+        assert_eq!(EditForm::of("").rows(&headers).len(), 1);
     }
 
     #[test]

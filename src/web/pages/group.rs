@@ -12,6 +12,7 @@ use super::{
     choices::{Choice, queue_names},
     fragment::{self, answer},
     group_buttons::{AskButton, actions, assignees, confirmation_href},
+    letter_links::page_of,
     part::parts,
     shell::{Page, Shell},
     toast::Toast,
@@ -32,6 +33,7 @@ use crate::{
     store::ChangeError,
     web::{
         AppState,
+        came_from::CameFrom,
         error::WebError,
         input::FormPairs,
         marks::{before_group, is_about, with_marks},
@@ -222,7 +224,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
         day: with_marks(app, (drawn(day), day), is_meant).await?,
         fortnight: with_marks(app, (drawn(fortnight), fortnight), is_meant).await?,
         began: before_group(app, &group).await?,
-        letters: page.items.iter().map(|letter| row(letter, now)).collect(),
+        letters: page.items.iter().map(|letter| row(letter, id, now)).collect(),
         all_letters: all_letters(id).href(),
         in_common: format!("{}/in-common", href(id)),
         queues: queues_to_name(&group, &facets),
@@ -268,6 +270,6 @@ fn all_letters(id: GroupId) -> LetterQuery {
     LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) }
 }
 
-fn row(letter: &LetterSummary, now: Timestamp) -> Row {
-    Row::new(letter, format!("/letters/{}", letter.id), false, now)
+fn row(letter: &LetterSummary, group: GroupId, now: Timestamp) -> Row {
+    Row::new(letter, page_of(letter.id, Some(&CameFrom::Group(group))), false, now)
 }

@@ -9,6 +9,7 @@ use axum::{extract::State, response::Response};
 use super::{
     fragment::{self, answer},
     letter::{Sight, view},
+    letter_links::Place,
     list::{Empty, List, load_list},
     part::parts,
     shell::{Page, Shell},
@@ -18,12 +19,10 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        letter_tab::{LetterTab, TabQuery},
         payload::PayloadQuery,
         query::{LetterQuery, Listed, Parameters, form, parameters},
-        view::{
-            letter::{LetterView, Links},
-            number,
-        },
+        view::{letter::LetterView, number},
     },
 };
 
@@ -50,12 +49,12 @@ parameters! {
     }
 }
 
-type Visit = super::visit::Visit<(LetterQuery, (Beside, PayloadQuery)), Part>;
+type Visit = super::visit::Visit<(LetterQuery, (Beside, (TabQuery, PayloadQuery))), Part>;
 
 /// The address of the page with its letter.
 fn here(visit: &Visit) -> String {
-    let (query, (beside, payload)) = &visit.query;
-    let of_letter = [Beside { seen: None, ..beside.clone() }.pairs(), payload.pairs()].concat();
+    let (query, (beside, letter)) = &visit.query;
+    let of_letter = [Beside { seen: None, ..beside.clone() }.pairs(), letter.pairs()].concat();
     query.href_with(&of_letter.iter().map(|(name, value)| (*name, &**value)).collect::<Vec<_>>())
 }
 
@@ -114,15 +113,11 @@ async fn load_letter_only(app: &AppState, visit: &Visit) -> Result<LettersPage, 
 }
 
 async fn load_pane(app: &AppState, visit: &Visit) -> Result<Pane, WebError> {
-    let (query, (beside, payload)) = &visit.query;
+    let (query, (beside, (tab, payload))) = &visit.query;
     let Some(id) = beside.letter else { return Ok(Pane::Closed) };
+    let sight = Sight { query: payload.clone(), tab: tab.tab, reveal_to: None };
+    let letter = view(app, id, &sight, &Place::Beside(Box::new(query.clone())), here(visit)).await?;
     let close = query.href();
-    let links = Links {
-        view_base: query.href_with(&[("letter", &id.to_string())]),
-        back: here(visit),
-        close: Some(close.clone()),
-    };
-    let letter = view(app, id, &Sight { query: payload.clone(), reveal_to: None }, links).await?;
     Ok(letter.map_or(Pane::Missing { close }, |letter| Pane::Open(Box::new(letter))))
 }
 

@@ -10,14 +10,16 @@ use super::{
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::NameFields,
     fragment::answer,
+    letter_links::page_of,
     next_step::NextStep,
     part::ListPart,
     shell::{Page, Shell},
 };
 use crate::{
-    domain::{filter::LetterCounts, job::Bulk, letter::Status, pacing::Pacing},
+    domain::{filter::LetterCounts, job::Bulk, letter::Status, pacing::Pacing, waiting::Waiting},
     web::{
         AppState,
+        came_from::CameFrom,
         error::WebError,
         input::FormPairs,
         order::Action,
@@ -71,12 +73,15 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> 
     let (names, beside) = NameFields::new(app, query, &facets);
     let (total, first) = (Tally::new(&facets, &filter).total(), query.with(|_| ()));
     let here = all.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
+    let list = CameFrom::Scheduled(query.href());
+    let row =
+        |waiting: &Waiting| WaitingRow::new(waiting, page_of(waiting.letter.id, Some(&list)), &policies, &pauses, now);
     Ok(ScheduledPage {
         shell: visit.at(here, Shell::new(app, Page::Scheduled, &facets).await?),
         count: count(total),
         names,
         beside: beside.with(|_| ()).pairs(),
-        rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, &pauses, now)).collect(),
+        rows: page.items.iter().map(row).collect(),
         is_filtered: !(filter.queues.is_empty() && query.brokers.is_empty()),
         next: facets.is_empty().then(|| NextStep::of(app)),
         all: OFFERED.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),

@@ -36,7 +36,7 @@ pub use jobs::JobQuery;
 pub use listed::{Listed, Pager, ROWS, listed_page};
 pub use markers::MarkerQuery;
 pub use page::{Page, Paging};
-pub use pairs::Pairs;
+pub use pairs::{Pairs, address, borrowed, further};
 pub(crate) use parameters::parameters;
 pub use parameters::{Form, Parameters};
 pub use search::SearchText;

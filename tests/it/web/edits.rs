@@ -244,7 +244,7 @@ async fn a_hurried_retry_goes_where_it_went_and_the_page_says_where() {
     let elsewhere = Command::Retry { delay: std::time::Duration::from_secs(600), queue: Some("orders.v2".to_owned()) };
     desk.command(id, elsewhere).await;
     let page = desk.page(&format!("/letters/{id}")).await;
-    assert!(page.words("article header").contains("retry due in 10 min , 21 Nov 2026, 12:10:00 UTC, to orders.v2"));
+    assert!(page.words("article header").contains("retry due in 10 min , to orders.v2"));
     assert_eq!(page.one(".menu-sheet input[name=queue]").attr("placeholder"), Some("orders.v2"));
     Form::of(&page, "Retry now to orders.v2").press(&desk).await;
     let retry = desk.store.waiting_retry(id).await.unwrap().unwrap();
