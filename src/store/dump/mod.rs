@@ -42,6 +42,8 @@ const TABLES: &[(&str, &[&str])] = &[
     ("rule_failures", &["rule"]),
     ("schemas", &["id"]),
     ("mappings", &["broker", "carrier", "pattern"]),
+    ("views", &["id"]),
+    ("markers", &["id"]),
     ("retry_counts", &["broker", "queue", "start", "failures"]),
     ("recent_retry_counts", &["start", "broker", "queue", "failures"]),
     ("delay_queues", &["broker", "name"]),
