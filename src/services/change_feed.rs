@@ -100,11 +100,14 @@ pub struct DatabaseWatch {
     known: Changes,
     /// Nobody watched since.
     was_idle: bool,
+    /// This process has changed something since, and others may have, too: that is told as soon as it is quiet here, since
+    /// until then each change here shows theirs as well.
+    is_unsure: bool,
 }
 
 impl DatabaseWatch {
     pub fn new(store: Arc<Store>, feed: ChangeFeed) -> Self {
-        Self { store, feed, seen: None, known: Changes::default(), was_idle: false }
+        Self { store, feed, seen: None, known: Changes::default(), was_idle: false, is_unsure: false }
     }
 }
 
@@ -123,15 +126,18 @@ impl Worker for DatabaseWatch {
         }
         let sums = self.store.sums().await?;
         let known = *self.feed.known.borrow();
-        tracing::info!(?sums, ?self.seen, ?known, ?self.known, self.was_idle, listeners = self.feed.known.receiver_count(), "DBG");
-        if let Some(before) = &self.seen
-            && *before != sums
-            && (self.was_idle || known == self.known)
-        {
+        let is_quiet_here = self.was_idle || known == self.known;
+        let more = self.seen.as_ref().filter(|before| **before != sums).map(|before| {
             let letters = |sums: &[(_, _, u64)]| sums.iter().map(|(.., count)| count).sum::<u64>();
-            let received = letters(&sums).saturating_sub(letters(before));
-            self.feed.heard(Changes { received, changed: 1, settings: 0 });
+            letters(&sums).saturating_sub(letters(before))
+        });
+        match more {
+            Some(received) if is_quiet_here => self.feed.heard(Changes { received, changed: 1, settings: 0 }),
+            None if is_quiet_here && self.is_unsure => self.feed.heard(Changes { changed: 1, ..Changes::default() }),
+            _ => {}
         }
+        // Where others are heard at once, they need not be looked for among what was done here.
+        self.is_unsure = more.is_some() && !is_quiet_here && !self.store.can_announce();
         self.seen = Some(sums);
         self.known = *self.feed.known.borrow();
         self.was_idle = false;

@@ -77,14 +77,22 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// As in the search box: queue:billing.* error:"no exchange rate" -test
-    #[arg(required = true, value_name = "WORD", allow_hyphen_values = true)]
+    /// As in the search box: queue:billing.* error:"no exchange rate" -test; options come before them
+    #[arg(required = true, value_name = "WORD", allow_hyphen_values = true, value_parser = read_word)]
     words: Vec<String>,
     /// So many at most
     #[arg(long, default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
     server: Server,
+}
+
+/// A word may begin with one hyphen, which excludes it; what begins with two was meant for `dlo`.
+fn read_word(text: &str) -> Result<String, String> {
+    match text.strip_prefix("--") {
+        Some(_) => Err("options come before the words; in quotes it is searched for: '\"--…\"'".to_owned()),
+        None => Ok(text.to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

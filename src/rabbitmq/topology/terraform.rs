@@ -49,7 +49,7 @@ mod tests {
     fn any_name_of_a_queue_is_a_string() {
         let config = BrokerConfig { url: Secret::new("amqp://h"), ..BrokerConfig::default() };
         let queues = ["a.\"b\"${c}".to_owned()];
-        let expected = r#"resource "rabbitmq_policy" "dlo-a__b____c_" {
+        let expected = r#"resource "rabbitmq_policy" "dlo-a__b___c_" {
   name  = "dlo-a.\"b\"$${c}"
   vhost = "/"
 

@@ -8,15 +8,15 @@
 mod acknowledged;
 mod group_watch;
 pub mod heartbeat;
+mod settings;
 mod storms;
 pub mod wording;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use amqp_message::time::Timestamp;
-use url::Url;
-
 pub use group_watch::GroupWatch;
+pub use settings::Settings;
 use storms::{Newcomer, Storms, is_of_group};
 
 use super::{
@@ -28,13 +28,11 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    config::PageConfig,
     domain::{
         group::{Group, GroupFilter},
         incident::{Incident, IncidentEvent},
         letter::Importance,
         notification::NewNotification,
-        schedule::QuietHours,
     },
     store::{IncidentRecord, Store, StoreError, Telling},
 };
@@ -52,32 +50,6 @@ pub struct Incidents {
     /// Notified when there is something to send.
     outbox: Wakeup,
     settings: Live<Settings>,
-}
-
-/// When users are notified.
-pub struct Settings {
-    /// Where links lead.
-    pub public_url: Url,
-    pub remind_every: Duration,
-    pub quiet_hours: Option<QuietHours>,
-    /// What waits in quiet hours.
-    pub quiet: Vec<Importance>,
-    /// More groups than this within a minute are one incident; 0: never.
-    pub collect_above: usize,
-}
-
-impl Settings {
-    /// # Errors
-    /// What is wrong with the quiet hours.
-    pub fn new(page: &PageConfig, public_url: Url) -> Result<Self, String> {
-        Ok(Self {
-            public_url,
-            remind_every: page.remind_every,
-            quiet_hours: page.quiet_hours.hours()?,
-            quiet: page.quiet_hours.importance.clone(),
-            collect_above: page.collect_above,
-        })
-    }
 }
 
 /// An incident that the database refuses must not hold up the others.

@@ -134,7 +134,7 @@ mod tests {
             let grants = teams().of_user(&user(role, teams_of));
             assert_eq!((&*at(&grants, "pay.a"), &*at(&grants, "texts.a")), (pay, texts), "{role} in {teams_of:?}");
         };
-        let (all, acts) = ("read payload reveal act admin", "read payload reveal act");
+        let (all, acts) = ("read payload reveal act mark admin", "read payload reveal act mark");
         check(Role::Admin, "pay=viewer", all, all);
         check(Role::Operator, "", acts, acts);
         check(Role::Viewer, "", "read", "read");

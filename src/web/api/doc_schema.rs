@@ -196,9 +196,9 @@ mod tests {
         let expected = [
             ("word", "open | done", true, ""),
             ("at", "time in RFC 3339 or null", false, "When it was."),
-            ("ids", "list of uuid", false, ""),
             ("n", "integer, 1 to 9", false, ""),
             ("of", "open | done or null", false, "Which."),
+            ("ids", "list of uuid", false, ""),
         ];
         assert_eq!(told, expected);
     }

@@ -1,6 +1,6 @@
 //! Letters as a file: all that match, read one after the other, so that their number does not matter.
 
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
 use amqp_message::word_enum;
 use axum::{
@@ -89,7 +89,8 @@ pub async fn export(
     };
     let now = app.clock.now();
     let mut filter = query.filter(now);
-    filter.until.get_or_insert(now);
+    // What has come in this moment is in it.
+    filter.until.get_or_insert(now.plus(Duration::from_micros(1)));
     let mut letters = Letters {
         filter,
         request: PageRequest { sort: query.sort, after: query.place()?, limit: AT_ONCE },

@@ -1,14 +1,14 @@
-//! Processes on one Postgres, and what they hear of each other.
+//! Processes on one database, and what they hear of each other.
 
 use std::sync::Arc;
 
 use dead_letter_office::{
     services::{
-        change_feed::{ChangeFeed, Changes},
+        change_feed::{ChangeFeed, Changes, DatabaseWatch},
         health::WorkerReport,
         processes,
         wakeup::Wakeup,
-        worker,
+        worker::{self, Worker},
     },
     store::Store,
 };
@@ -17,7 +17,10 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{TestDatabase, open_database};
-use crate::support::PATIENCE;
+use crate::{
+    store::{database, make::an_arrival},
+    support::PATIENCE,
+};
 
 struct Process {
     feed: ChangeFeed,
@@ -87,4 +90,28 @@ async fn on_sqlite_there_is_nobody_to_tell() {
     let database = TestDatabase::sqlite();
     let store = open_database(&database.url).await;
     assert!(processes::between(&store, &ChangeFeed::default(), Vec::new()).is_none());
+}
+
+/// On SQLite nobody says what they have done; it must not be taken for what was done here at the same time.
+#[tokio::test]
+async fn what_another_process_does_meanwhile_is_told_as_soon_as_it_is_quiet_here() {
+    let database = database::TestDatabase::sqlite().await;
+    let feed = ChangeFeed::default();
+    let known = feed.subscribe();
+    let (mut watch, stop) =
+        (DatabaseWatch::new(open_database(database.url()).await, feed.clone()), CancellationToken::new());
+    let mut look = async || {
+        watch.round(&stop).await.unwrap();
+        *known.borrow()
+    };
+    assert_eq!(look().await, Changes::default());
+    database.take_in_new(an_arrival()).await;
+    feed.received(1);
+    let here = look().await;
+    assert_eq!(here, Changes { received: 1, ..Changes::default() });
+    assert_eq!(look().await.since(here), Changes { changed: 1, ..Changes::default() }, "somebody else may have");
+    let before = look().await;
+    assert_eq!(look().await, before, "nothing is told twice");
+    database.take_in_new(an_arrival()).await;
+    assert_eq!(look().await.since(before), Changes { received: 1, changed: 1, settings: 0 });
 }

@@ -75,6 +75,8 @@ async fn what_is_due_is_due_now() {
 #[tokio::test]
 async fn an_empty_page_says_why() {
     let desk = Desk::open().await;
+    assert!(desk.page("/scheduled").await.words("main").contains("No dead letters yet."));
+    desk.letter_in(Status::Open).await;
     let page = desk.page("/scheduled").await;
     assert!(page.words("main").contains("No scheduled retries."), "{}", page.words("main"));
     assert_eq!(

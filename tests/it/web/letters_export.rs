@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use amqp_message::{error_report::ErrorReport, field::FieldValue};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use dead_letter_office::domain::letter::Status;
+use dead_letter_office::{config::AuthConfig, domain::letter::Status};
 use serde_json::Value;
 
 use super::{
     answer::Look,
     dead::{Dead, dead_in},
     desk::{Desk, MAIN},
-    sign_in::{desks, signed_in},
+    sign_in::{by_password, desks_with, signed_in},
 };
 
 const SECRET: &str = "4711-0815-1234";
@@ -46,7 +46,7 @@ async fn all_that_match_are_there_in_the_order_of_the_list() {
     assert_eq!(one["history"].take(), whole["history"].take());
     assert_eq!(one, whole, "each is as a single letter is shown");
     let page = desk.get("/letters?queue=texts").await.expect(200).page();
-    let links = page.values(".list-export a", "href");
+    let links = page.values("a[href^='/api/v1/letters/export']", "href");
     assert_eq!(links.len(), 2);
     let table = desk.get(&links[1]).await.expect(200);
     assert_eq!(table.header("content-disposition"), "attachment; filename=\"letters.csv\"");
@@ -58,9 +58,9 @@ async fn all_that_match_are_there_in_the_order_of_the_list() {
 async fn a_table_has_the_columns_that_are_asked_for() {
     let desk = Desk::open().await;
     let error = ErrorReport { message: Some("=HYPERLINK(\"http://evil\")".to_owned()), ..ErrorReport::default() };
-    let dead = dead_in("orders").with(|arrival| arrival.failure.error = Some(error));
+    let dead = dead_in("orders").body("{\"total\":{\"cents\":-5,\"list\":[1,2]}}");
     let dead = dead.header("x-tenant", FieldValue::string("@eu")).header("n", FieldValue::LongInt(7));
-    desk.receive(dead.body("{\"total\":{\"cents\":-5,\"list\":[1,2]}}")).await;
+    desk.receive(dead.with(|arrival| arrival.failure.error = Some(error))).await;
     let fields =
         ["queue", "error.message", "header.x-tenant", "header.n", "payload.total.cents", "payload.total.list", "note"];
     let query: String = fields.map(|field| format!("&field={field}")).concat();
@@ -102,7 +102,8 @@ async fn what_is_hidden_is_not_in_it_unless_it_is_revealed() {
 
 #[tokio::test]
 async fn who_may_not_see_payloads_exports_none() {
-    for (desk, _kept) in desks().await {
+    let auth = AuthConfig { viewers_see_payloads: false, ..by_password() };
+    for (desk, _kept) in desks_with(&auth).await {
         desk.receive(dead_in("orders").header("x-tenant", FieldValue::string("eu")).body("{\"name\":\"Zoe\"}")).await;
         let vera = signed_in(&desk, "vera").await;
         let text = vera.get(&desk, "/api/v1/letters/export").await.expect(200).text();

@@ -41,7 +41,7 @@ impl Site {
     }
 
     fn lines(&self, arguments: &[&str]) -> Vec<Value> {
-        let text = self.says(&[arguments, &["--json"]].concat(), 0).stdout;
+        let text = self.says(&[&arguments[..1], &["--json"], &arguments[1..]].concat(), 0).stdout;
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -64,7 +64,9 @@ async fn letters_are_listed_shown_and_dealt_with() {
     assert_eq!(site.lines(&["list", "--limit", "2"]).len(), 2);
     assert_eq!(site.lines(&["list", "--queue", "ord*", "--since", "2000-01-01T00:00:00Z"]).len(), 5);
     assert_eq!(site.lines(&["list", "--status", "discarded"]).len(), 0);
-    assert_eq!(site.lines(&["search", "queue:orders", "-queue:texts"]).len(), 5);
+    assert_eq!(site.lines(&["search", "--limit", "4", "queue:orders", "-queue:texts"]).len(), 4);
+    let misplaced = site.says(&["search", "queue:orders", "--limit", "4"], 2).stderr;
+    assert!(misplaced.contains("options come before the words"), "{misplaced}");
     let page = site.says(&["show", &names[0]], 0).stdout;
     assert!(page.contains("queue            orders") && page.contains("  {\n    \"n\": 1\n  }"), "{page}");
     assert!(!site.says(&["show", &names[1]], 0).stdout.contains('\u{1b}'));

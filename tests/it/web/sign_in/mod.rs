@@ -33,8 +33,12 @@ pub fn by_password() -> AuthConfig {
 
 /// A server on each database, where Ada is an admin, Otto an operator and Vera a viewer.
 pub async fn desks() -> Vec<(Desk, Option<Lent>)> {
+    desks_with(&by_password()).await
+}
+
+pub async fn desks_with(auth: &AuthConfig) -> Vec<(Desk, Option<Lent>)> {
     let mut desks = Vec::new();
-    for (desk, database) in Desk::where_people_sign_in_on_both(&by_password()).await {
+    for (desk, database) in Desk::where_people_sign_in_on_both(auth).await {
         for (name, role) in [("ada", Role::Admin), ("otto", Role::Operator), ("vera", Role::Viewer)] {
             desk.users.add(name, PASSWORD, (role, &[]), &Actor::command_line()).await.unwrap();
         }
