@@ -44,6 +44,8 @@ const PAGES: &[Entry] = &[
     // What is in messages is left out without the right to see it.
     ("GET", "/letters", Page(&[Read])),
     ("GET", "/letters/completions", Page(&[Read])),
+    ("GET", "/letters/columns", Page(&[Read])),
+    ("POST", "/letters/columns", Page(&[Read])),
     ("GET", "/letters/{id}", Page(&[Read])),
     ("POST", "/letters/{id}/reveal", Page(&[Reveal])),
     ("GET", "/letters/{id}/edit", Page(&[Act, Payload])),

@@ -36,6 +36,7 @@ mod hostile;
 mod idempotency;
 mod in_common;
 mod letter_page;
+mod lists;
 mod machines;
 mod naming;
 mod openapi;

@@ -10,6 +10,7 @@ mod filter;
 mod gone;
 mod groups;
 mod keys;
+mod lists;
 mod live;
 pub mod looks;
 mod mass;
