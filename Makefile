@@ -9,10 +9,10 @@ endif
 export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test soak docs frameworks bench lint validate package clean
+.PHONY: help setup demo check test screenshots soak docs frameworks bench lint validate package clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## installs RabbitMQ, PostgreSQL, Chromium, promtool, systemd and the clients that the tests use, where they are missing
 	@tests/rig/setup.sh
@@ -29,6 +29,11 @@ check: ## format, clippy, unit tests and templates, without any server; below a 
 
 test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on that version, as demo and bench too
 	DLO_TEST_REQUIRE=all cargo test --features crash-points
+
+# They are those of one test, which looks at all pages in light and dark at three widths.
+screenshots: setup ## of every page in light and dark at 390, 768 and 1280 px, into target/screenshots
+	DLO_TEST_SCREENSHOTS=$(CURDIR)/target/screenshots DLO_TEST_REQUIRE=all \
+	  cargo test --features crash-points --test it -- web::browser::looks::every_page
 
 soak: setup ## as test with larger numbers: more kills, more messages, longer lives; takes several times as long
 	DLO_TEST_SOAK=1 DLO_TEST_REQUIRE=all cargo test --features crash-points

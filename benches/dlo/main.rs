@@ -27,6 +27,7 @@ mod retry;
 mod samples;
 mod server;
 mod teams;
+mod watching;
 
 #[path = "../../tests/it/support/mod.rs"]
 mod support;
@@ -63,6 +64,9 @@ fn main() {
     }
     if runs("groups") {
         runtime.block_on(groups::run());
+    }
+    if runs("watching") {
+        runtime.block_on(watching::run());
     }
     if runs("past") {
         runtime.block_on(past::run());

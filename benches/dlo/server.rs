@@ -118,6 +118,17 @@ impl Server {
         kilobytes / 1_024.0
     }
 
+    /// Of a core, since the start.
+    pub fn processor_time(&self) -> Duration {
+        /// Of a second, as Linux counts for processes.
+        const TICK: Duration = Duration::from_millis(10);
+        let stat = std::fs::read_to_string(self.proc("stat")).expect("it lives");
+        // The name of the program, in brackets, may have spaces.
+        let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
+        let ticks = |n: usize| fields[n].parse::<u32>().expect("a number");
+        TICK * (ticks(11) + ticks(12))
+    }
+
     /// Files, sockets and whatever else it has open.
     pub fn descriptors(&self) -> usize {
         std::fs::read_dir(self.proc("fd")).expect("it lives").count()

@@ -2,11 +2,13 @@
 
 mod backup;
 mod check;
+mod dump;
 mod health;
 mod lifecycle;
 pub mod logging;
 mod notify;
 mod people;
+mod reload;
 mod roles;
 mod services;
 mod watch;
@@ -14,6 +16,7 @@ mod web;
 
 use std::{process::ExitCode, sync::Arc};
 
+use reload::{Reload, Replaceable};
 use services::Services;
 
 use crate::{
@@ -39,15 +42,19 @@ use crate::{
 
 pub use backup::backup;
 pub use check::check;
+pub use dump::{export, import};
 pub use health::health;
 pub use lifecycle::Lifecycle;
 pub use people::People;
+pub use reload::ReadAgain;
 pub use roles::{Role, Roles};
 
-/// Runs the server until it is told to stop.
-pub async fn serve(config: Config, roles: Roles) -> anyhow::Result<ExitCode> {
+/// Runs the server until it is told to stop. On SIGHUP it reads its configuration again.
+pub async fn serve(config: Config, roles: Roles, again: ReadAgain) -> anyhow::Result<ExitCode> {
     let lifecycle = Lifecycle::start()?;
-    open(config, &roles, &lifecycle).await?;
+    let reload = Reload::listen(again)?;
+    let replaceable = open(config, &roles, &lifecycle).await?;
+    lifecycle.spawn("reading the configuration again", reload.run(replaceable, lifecycle.stopping()));
     Ok(lifecycle.run().await)
 }
 
@@ -59,8 +66,8 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds dlo and starts its workers on `lifecycle`.
-pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+/// Builds dlo and starts its workers on `lifecycle`. The answer is what a configuration that is read again replaces.
+pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<Replaceable> {
     // The port first: a second server on the same address must not touch the database.
     let limits = config.retry_limits();
     let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
@@ -68,6 +75,7 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
         config.web.name_port(listener.local_addr()?.port());
     }
     let services = Services::build(&config, roles, lifecycle.board()).await?;
+    let replaceable = Replaceable::of(&services, &config);
     let brokers = config.brokers.keys().cloned().collect();
     lifecycle.start_worker(Probe::new(Arc::clone(&services.store), services.health.clone(), brokers));
     lifecycle.start_worker(HealthWatch::new(services.health.clone()));
@@ -165,7 +173,7 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
         web::say_how_to_begin(&config, &services.sign_in).await?;
         web::start(&config, services, listener, lifecycle)?;
     }
-    Ok(())
+    Ok(replaceable)
 }
 
 /// The retrier takes dead letters in, the intake obituaries.

@@ -5,40 +5,36 @@ use std::sync::Arc;
 use super::{Lifecycle, Services, watch};
 use crate::{
     config::Config,
-    notify::Sender,
+    notify::{Reach, Sender},
     services::{
         digests::DueDigests,
-        incidents::{self, GroupWatch, Incidents, heartbeat::Heartbeat},
-        notifications::{
-            channels::Channels,
-            deliveries::{self, Deliveries},
-        },
+        incidents::{GroupWatch, Incidents, heartbeat::Heartbeat},
+        notifications::deliveries::{self, Deliveries},
     },
 };
 
 /// Starts what notifies users.
 pub(super) fn start(config: &Config, services: &Services, lifecycle: &Lifecycle) -> anyhow::Result<()> {
-    let channels = Arc::new(Channels::new(&config.notify)?);
-    let sender = Sender::new(services.clock.clone())?;
-    let settings = incidents::Settings::new(&config.notify.page, config.web.public_url.clone());
+    let sender = Sender::new(services.clock.clone(), &Reach::new(&config.outgoing.private))?;
     let incidents = Incidents::new(
         Arc::clone(&services.store),
-        Arc::clone(&channels),
+        services.channels.clone(),
         services.clock.clone(),
         services.feed.clone(),
         services.outbox.clone(),
-        settings.map_err(anyhow::Error::msg)?,
+        services.paging.clone(),
     );
     let deliveries = Deliveries {
         store: Arc::clone(&services.store),
-        channels: Arc::clone(&channels),
+        channels: services.channels.clone(),
         sender: sender.clone(),
         clock: services.clock.clone(),
         metrics: services.metrics.clone(),
         health: services.health.clone(),
         outbox: services.outbox.clone(),
     };
-    let heartbeat = Heartbeat { store: Arc::clone(&services.store), channels, sender, clock: services.clock.clone() };
+    let (store, channels) = (Arc::clone(&services.store), services.channels.clone());
+    let heartbeat = Heartbeat { store, channels, sender, clock: services.clock.clone() };
     watch::start(config, services, &incidents, lifecycle)?;
     lifecycle.start_worker(GroupWatch::new(incidents));
     lifecycle.start_worker(DueDigests::new(services.digests.clone()));

@@ -8,7 +8,7 @@ use crate::{
     config::{AuthMode, Config},
     domain::broker::ConnectionState,
     metrics::Metrics,
-    notify::{self, Patience},
+    notify::{self, Patience, Reach},
     rabbitmq::health::BrokerBoard,
     services::{
         audited_store::AuditedStore,
@@ -16,6 +16,9 @@ use crate::{
         decoding::reader::Reader,
         digests::Digests,
         health::{Health, WorkerBoard},
+        incidents,
+        live::Live,
+        notifications::channels::Channels,
         policies::Policies,
         rules::Rules,
         schemas::Schemas,
@@ -42,6 +45,9 @@ pub(super) struct Services {
     pub(super) feed: ChangeFeed,
     pub(super) wakeup: Wakeup,
     pub(super) digests: Digests,
+    pub(super) channels: Live<Channels>,
+    /// When incidents are notified.
+    pub(super) paging: Live<incidents::Settings>,
     pub(super) sign_in: SignIn,
     /// Notified when there is something to notify users of.
     pub(super) outbox: Wakeup,
@@ -91,8 +97,11 @@ impl Services {
             outbox.clone(),
         );
         let sign_in = sign_in(config, &store, &clock, &feed)?;
+        let paging = incidents::Settings::new(&config.notify.page, config.web.public_url.clone());
         Ok(Self {
             sign_in,
+            channels: Live::new(Channels::new(&config.notify)?),
+            paging: Live::new(paging.map_err(anyhow::Error::msg)?),
             digests: digests.map_err(anyhow::Error::msg)?,
             store,
             changes,
@@ -119,8 +128,9 @@ fn sign_in(config: &Config, store: &Arc<Store>, clock: &Clock, feed: &ChangeFeed
 }
 
 pub(super) fn oidc(config: &Config) -> anyhow::Result<Oidc> {
-    let http = notify::client(Patience::default(), None)?;
-    Oidc::new(config.auth.oidc.clone(), &config.web.public_url, http)
+    let reach = Reach::new(&config.outgoing.private);
+    let http = notify::client_within(Patience::default(), &reach)?;
+    Oidc::new(config.auth.oidc.clone(), &config.web.public_url, (http, reach))
 }
 
 fn board(config: &Config, roles: &Roles) -> BrokerBoard {

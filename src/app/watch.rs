@@ -12,6 +12,7 @@ use crate::{
     notify::{self, Patience, SetupError},
     rabbitmq::management::{Management, ManagementError},
     services::{
+        getting_started::Source,
         incidents::Incidents,
         watch::{Tidying, Watch},
     },
@@ -49,6 +50,15 @@ pub(super) fn start(
 pub(super) fn all_settings(config: &Config) -> BTreeMap<String, Settings> {
     let watched = config.brokers.iter().filter(|(_, broker)| !broker.management_url.is_empty());
     watched.map(|(name, broker)| (name.clone(), settings(config, broker))).collect()
+}
+
+/// How each broker is looked at when somebody sets it up.
+pub(super) fn sources(config: &Config) -> anyhow::Result<BTreeMap<String, Source>> {
+    let source = |(name, broker): (&String, &BrokerConfig)| {
+        let (management, settings) = (management(broker)?, settings(config, broker));
+        Ok((name.clone(), Source { config: broker.clone(), management, settings }))
+    };
+    config.brokers.iter().map(source).collect()
 }
 
 pub(super) fn settings(config: &Config, broker: &BrokerConfig) -> Settings {

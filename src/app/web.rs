@@ -11,11 +11,13 @@ use crate::{
     config::{AuthMode, Config},
     services::{
         causes::Causes,
+        getting_started::GettingStarted,
         idempotency::Keys,
+        notifications::channels::Channels,
         sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind, held_back::HeldBackRetries},
     },
-    web::{self, AppState, LastFigures, Limits, WebSettings},
+    web::{self, AppState, Bounds, Certificate, CertificateFiles, LastFigures, Limits, ViewCounts, WebSettings},
 };
 
 pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
@@ -30,8 +32,12 @@ pub(super) fn start(
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
     let listen = listener.local_addr()?;
-    let triage =
-        Triage::new(Arc::clone(&services.store), services.changes, services.clock.clone(), config.retry_limits());
+    let triage = Triage::new(
+        Arc::clone(&services.store),
+        services.changes.clone(),
+        services.clock.clone(),
+        config.retry_limits(),
+    );
     let settings = WebSettings {
         listen,
         public_url: config.web.public_url.clone(),
@@ -47,6 +53,8 @@ pub(super) fn start(
         is_search_enabled: config.search.enabled,
         succeeded_after: config.groups.succeeded_after,
         watch: watch::all_settings(config),
+        demo: config.web.demo.clone(),
+        channels: Channels::new(&config.notify)?.all().map(|(name, _)| name).collect(),
         closing: lifecycle.stopping(),
     };
     let app = AppState {
@@ -58,6 +66,7 @@ pub(super) fn start(
         reader: services.reader,
         schemas: services.schemas,
         digests: services.digests,
+        getting_started: GettingStarted::new(watch::sources(config)?, services.changes.clone(), services.clock.clone()),
         tasks: lifecycle.tasks(),
         feed: services.feed.clone(),
         brokers: services.board,
@@ -69,15 +78,32 @@ pub(super) fn start(
         clock: services.clock,
         metrics: services.metrics,
         figures: LastFigures::default(),
+        view_counts: ViewCounts::default(),
         settings,
     };
     lifecycle.start_worker(LeftBehind(app.triage.clone()));
     lifecycle.start_worker(HeldBackRetries(app.triage.clone()));
-    let bounds = (app.settings.limits, app.settings.trusted_proxies.clone());
+    let tls = certificate(config)?;
+    let bounds = Bounds {
+        limits: app.settings.limits,
+        proxies: app.settings.trusted_proxies.clone(),
+        tls: tls.as_ref().map(Certificate::acceptor).transpose()?,
+    };
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    if let Some(certificate) = tls {
+        lifecycle.start_worker(certificate);
+    }
     lifecycle.spawn("web", web::serve(listener, web::router(Arc::new(app)), bounds, lifecycle.stopping()));
-    tracing::info!("listening on http://{listen}");
+    tracing::info!("listening on {scheme}://{listen}");
     warn_of_plain_http(config, listen.ip());
     Ok(())
+}
+
+/// The certificate of our own, where there is one.
+pub(super) fn certificate(config: &Config) -> anyhow::Result<Option<Certificate>> {
+    let tls = &config.web.tls;
+    let files = CertificateFiles { certificate: tls.cert_file.clone(), key: tls.key_file.clone() };
+    tls.is_set().then(|| Certificate::open(files)).transpose().context("web.tls")
 }
 
 /// Those that name people are believed for whom they ask, too.

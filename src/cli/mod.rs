@@ -5,17 +5,22 @@
 
 mod decode;
 mod people;
+mod remote;
 mod shell;
 
-use std::{io::Write, path::PathBuf, process::ExitCode};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use amqp_message::death::Reason;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    app::{self, Roles, logging},
-    config::{self, BrokerConfig, Config},
+    app::{self, ReadAgain, Roles, logging},
+    config::{self, BrokerConfig, Config, ConfigError, Effective},
     demo,
     domain::policy::PolicyBook,
     rabbitmq::topology::Topology,
@@ -43,6 +48,12 @@ enum Command {
         #[arg(long, default_value = "web,intake,retry,notify")]
         roles: Roles,
     },
+    /// Print the configuration in effect, and from where each value comes; secrets are masked
+    Config {
+        /// Only what is not as it is by default
+        #[arg(long)]
+        set: bool,
+    },
     /// Validate the configuration and reach database and brokers; exit code 1 if any fails
     Check,
     /// Ask the server of this configuration whether it is alive; exit code 1 if it is not
@@ -59,6 +70,20 @@ enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Write all that is in the database as lines of JSON, for `dlo import`, also while dlo runs
+    Export {
+        /// A file that is not there yet; `-` for standard output
+        #[arg(value_name = "FILE", default_value = "-")]
+        file: PathBuf,
+    },
+    /// Read what `dlo export` has written, from SQLite or Postgres, into an empty database; all of it or nothing
+    Import {
+        /// What was exported; `-` for standard input
+        #[arg(value_name = "FILE", default_value = "-")]
+        file: PathBuf,
+    },
+    #[command(flatten)]
+    Remote(remote::RemoteCommand),
     /// Print what RabbitMQ needs to dead-letter queues here: policies, exchange and queues, as definitions and as
     /// commands
     Topology(TopologyArgs),
@@ -110,21 +135,27 @@ pub fn run() -> ExitCode {
         Some(Ok(code)) => return code,
         Some(Err(error)) => return fail(&error, 1),
     }
-    let config = match config::load(cli.config.as_deref(), std::env::vars_os().filter_map(utf8_pair)) {
-        Ok(config) => config,
+    let (config, effective) = match read(cli.config.as_deref()) {
+        Ok(read) => read,
         Err(error) => return fail(&error, USAGE_ERROR),
     };
-    if let Err(error) = logging::start(&config.log) {
-        return fail(&error, USAGE_ERROR);
-    }
+    let filter = match logging::start(&config.log) {
+        Ok(filter) => filter,
+        Err(error) => return fail(&error, USAGE_ERROR),
+    };
+    let again = ReadAgain { read: Box::new(move || read(cli.config.as_deref())), effective, filter };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error, 1),
     };
-    match runtime.block_on(execute(cli.command, config)) {
+    match runtime.block_on(execute(cli.command, config, again)) {
         Ok(code) => code,
         Err(error) => fail(&format_args!("{error:#}"), 1),
     }
+}
+
+fn read(file: Option<&Path>) -> Result<(Config, Effective), ConfigError> {
+    config::trace(file, std::env::vars_os().filter_map(utf8_pair))
 }
 
 /// What has to work also where the configuration does not, as where packages are made.
@@ -132,17 +163,21 @@ fn without_configuration(command: &Command) -> Option<std::io::Result<ExitCode>>
     match command {
         Command::Completions { shell } => Some(print(&shell::completions(*shell))),
         Command::Man { folder } => Some(shell::man_pages(folder).map(|()| ExitCode::SUCCESS)),
+        Command::Remote(command) => Some(Ok(remote::run(command))),
         _ => None,
     }
 }
 
-async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
+async fn execute(command: Command, config: Config, again: ReadAgain) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve { roles } => app::serve(config, roles).await,
+        Command::Serve { roles } => app::serve(config, roles, again).await,
+        Command::Config { set } => Ok(print(again.effective.text(set).as_bytes())?),
         Command::Check => Ok(app::check(&config).await),
         Command::Health { ready } => app::health(&config, ready).await,
         Command::Migrate => app::migrate(&config).await,
         Command::Backup { file } => app::backup(&config, &file).await,
+        Command::Export { file } => app::export(&config, &file).await,
+        Command::Import { file } => app::import(&config, &file).await,
         Command::Topology(asked) => Ok(match topology(&asked, &config) {
             Ok(text) => print(text.as_bytes())?,
             Err(error) => fail(&error, USAGE_ERROR),
@@ -152,7 +187,7 @@ async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Token(command) => people::token(command, &config).await,
         Command::Demo => demo::run(config).await,
         // Done before there was a configuration.
-        Command::Completions { .. } | Command::Man { .. } => Ok(ExitCode::SUCCESS),
+        Command::Completions { .. } | Command::Man { .. } | Command::Remote(_) => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -57,7 +57,7 @@ pub enum TokenCommand {
     /// Make a token and print it; it cannot be seen again
     Add {
         name: String,
-        /// What it may, by comma: read, payload, act, admin
+        /// What it may, by comma: read, payload, act, markers, admin
         #[arg(long, value_delimiter = ',', default_value = "read")]
         scopes: Vec<Scope>,
         /// Only for the queues of this team of [auth.teams]; may be repeated

@@ -10,7 +10,8 @@ const PREFIX: &str = "DLO";
 const SEPARATOR: &str = "__";
 const FILE: &str = "_FILE";
 /// Keys that hold secrets, as the last part of a variable.
-const SECRETS: [&str; 7] = ["CLIENT_SECRET", "MANAGEMENT_URL", "ROUTING_KEY", "SECRET", "TOKEN", "URL", "WEBHOOK_URL"];
+pub(super) const SECRETS: [&str; 7] =
+    ["CLIENT_SECRET", "MANAGEMENT_URL", "ROUTING_KEY", "SECRET", "TOKEN", "URL", "WEBHOOK_URL"];
 
 /// Our own variables.
 pub(super) struct Variables {
@@ -46,6 +47,14 @@ impl Variables {
     pub(super) fn source(&self) -> Environment {
         let values = self.values.clone().into_iter().collect();
         Environment::with_prefix(PREFIX).prefix_separator("_").separator(SEPARATOR).source(Some(values))
+    }
+
+    /// What is set, by its path, with the variable that says it.
+    pub(super) fn settings(&self) -> impl Iterator<Item = (Vec<String>, &str, &str)> {
+        self.values.iter().map(|(variable, text)| {
+            let path = key_of(variable).split('.').map(str::to_owned).collect();
+            (path, &**text, &**self.from_files.get(variable).unwrap_or(variable))
+        })
     }
 
     /// The variable that sets a key; of one that is unknown, also one below it.

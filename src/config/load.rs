@@ -8,7 +8,7 @@ use std::{
 use ::config::{File, FileFormat, builder::DefaultState};
 use thiserror::Error;
 
-use super::{AuthMode, Config, environment::Variables};
+use super::{AuthMode, Config, effective::Effective, environment::Variables};
 
 /// What is read where no `--config` is given, if it is there.
 const DEFAULT_FILE: &str = "dlo.toml";
@@ -30,15 +30,31 @@ pub enum ConfigError {
 /// # Errors
 /// Names the key and what it takes.
 pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigError> {
+    trace(file, environment).map(|(config, _)| config)
+}
+
+/// The same, with what each value is and from where it comes.
+///
+/// # Errors
+/// Names the key and what it takes.
+pub fn trace(
+    file: Option<&Path>,
+    environment: impl Iterator<Item = (String, String)>,
+) -> Result<(Config, Effective), ConfigError> {
     let environment = Variables::read(environment)?;
     let mut builder = ::config::Config::builder();
+    let mut in_file = None;
     if let Some((path, text)) = read(file)? {
         // The builder would leave out where in the file a mistake stands.
-        toml_syntax(&path, &text)?;
+        let table = toml_syntax(&path, &text)?;
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
+        in_file = Some((path, table));
     }
     builder = builder.add_source(environment.source());
-    finish(builder).map_err(|mistake| ConfigError::Value(mistake.describe(&environment)))
+    let config = finish(builder).map_err(|mistake| ConfigError::Value(mistake.describe(&environment)))?;
+    let in_file = in_file.as_ref().map(|(path, table)| (path.as_path(), table));
+    let effective = Effective::new(&config, in_file, &environment);
+    Ok((config, effective))
 }
 
 fn finish(builder: ::config::ConfigBuilder<DefaultState>) -> Result<Config, Mistake> {
@@ -129,7 +145,7 @@ fn read(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
     }
 }
 
-fn toml_syntax(path: &Path, text: &str) -> Result<(), ConfigError> {
+fn toml_syntax(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
     // The error itself repeats the line, which may hold a secret.
     let refused = |error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -137,13 +153,14 @@ fn toml_syntax(path: &Path, text: &str) -> Result<(), ConfigError> {
             (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
         ConfigError::Value(format!("{}, line {line}, column {column}: {}", path.display(), error.message()))
     };
-    text.parse::<toml::Table>().map(drop).map_err(refused)
+    text.parse::<toml::Table>().map_err(refused)
 }
 
 /// What no single value shows.
 fn check(config: &Config) -> Result<(), String> {
     let refuse = |message: &str| Err(message.to_owned());
     config.auth.check()?;
+    config.web.tls.check()?;
     if config.auth.mode == AuthMode::None && !config.web.listen.ip().is_loopback() {
         return refuse(
             "web.listen: auth.mode = \"none\" lets everybody do everything, so it takes a loopback address such as \

@@ -5,9 +5,11 @@
 
 mod auth;
 mod brokers;
+mod effective;
 mod environment;
 mod load;
 mod notify;
+mod reference;
 mod retry;
 mod rules;
 mod sections;
@@ -23,7 +25,8 @@ use crate::domain::retry_limits::{RetryLimits, Targets};
 
 pub use auth::{AuthConfig, AuthMode, MetricsAccess, OidcConfig, ProxyConfig, RolesConfig};
 pub use brokers::{BrokerConfig, QueueType};
-pub use load::{ConfigError, load};
+pub use effective::{Effective, Origin};
+pub use load::{ConfigError, load, trace};
 pub use notify::{
     AlertmanagerConfig, DigestConfig, NotifyConfig, PageConfig, PagerDutyConfig, QuietHoursConfig, SlackConfig,
     WebhookConfig,
@@ -31,8 +34,8 @@ pub use notify::{
 pub use retry::RetryConfig;
 pub use rules::{RulesConfig, rules_of};
 pub use sections::{
-    DatabaseConfig, DecodeConfig, EasynetqConfig, GroupsConfig, IntakeConfig, LogConfig, LogFormat, RetentionConfig,
-    SchemasConfig, SearchConfig, WebConfig,
+    DatabaseConfig, DecodeConfig, EasynetqConfig, GroupsConfig, IntakeConfig, LogConfig, LogFormat, OutgoingConfig,
+    RetentionConfig, SchemasConfig, SearchConfig, TlsConfig, WebConfig,
 };
 pub use teams::{TeamConfig, memberships};
 pub use watch::WatchConfig;
@@ -55,6 +58,7 @@ pub struct Config {
     pub retry: RetryConfig,
     pub rules: RulesConfig,
     pub notify: NotifyConfig,
+    pub outgoing: OutgoingConfig,
     pub watch: WatchConfig,
     pub auth: AuthConfig,
     pub retention: RetentionConfig,
@@ -85,6 +89,7 @@ impl Default for Config {
             retry: RetryConfig::default(),
             rules: RulesConfig::default(),
             notify: NotifyConfig::default(),
+            outgoing: OutgoingConfig::default(),
             watch: WatchConfig::default(),
             auth: AuthConfig::default(),
             retention: RetentionConfig::default(),

@@ -1,8 +1,9 @@
-//! The small sections: database, web, intake, decode, search, easynetq, schemas, groups, log, retention.
+//! The small sections: database, web, outgoing, intake, decode, search, easynetq, schemas, groups, log, retention.
 
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -45,6 +46,10 @@ pub struct WebConfig {
     pub public_url: Url,
     #[serde(deserialize_with = "networks")]
     pub trusted_proxies: Vec<IpNet>,
+    pub tls: TlsConfig,
+    /// Where the services of the demo are mended; set by the demo itself.
+    #[serde(skip)]
+    pub demo: Option<Url>,
 }
 
 impl Default for WebConfig {
@@ -54,8 +59,40 @@ impl Default for WebConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8420)),
             public_url: Url::parse("http://127.0.0.1:8420").expect("a constant address"),
             trusted_proxies: Vec::new(),
+            tls: TlsConfig::default(),
+            demo: None,
         }
     }
+}
+
+/// `[web.tls]`: both files, or none.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TlsConfig {
+    pub cert_file: PathBuf,
+    pub key_file: PathBuf,
+}
+
+impl TlsConfig {
+    pub fn is_set(&self) -> bool {
+        !self.cert_file.as_os_str().is_empty() && !self.key_file.as_os_str().is_empty()
+    }
+
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        match self.cert_file.as_os_str().is_empty() == self.key_file.as_os_str().is_empty() {
+            true => Ok(()),
+            false => Err("web.tls: it takes cert_file and key_file, both or neither"),
+        }
+    }
+}
+
+/// `[outgoing]`
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutgoingConfig {
+    /// Networks, addresses, and names or globs of hosts.
+    #[serde(deserialize_with = "list")]
+    pub private: Vec<String>,
 }
 
 impl WebConfig {
@@ -67,6 +104,10 @@ impl WebConfig {
             ip => ip,
         };
         let mut url = Self::default().public_url;
+        if self.tls.is_set() {
+            // Both are of the schemes that have hosts.
+            let _ = url.set_scheme("https");
+        }
         // An address of an interface is a host, and what is of the scheme http takes a port.
         let _ = url.set_ip_host(ip);
         let _ = url.set_port(Some(self.listen.port()));
@@ -219,13 +260,21 @@ pub struct RetentionConfig {
     #[serde(deserialize_with = "duration")]
     pub activity: Duration,
     #[serde(deserialize_with = "duration")]
+    pub markers: Duration,
+    #[serde(deserialize_with = "duration")]
     pub succeeded: Duration,
 }
 
 impl Default for RetentionConfig {
     fn default() -> Self {
         let day = Duration::from_secs(24 * 60 * 60);
-        Self { retried: 30 * day, discarded: 30 * day, activity: 365 * day, succeeded: Duration::from_secs(60 * 60) }
+        Self {
+            retried: 30 * day,
+            discarded: 30 * day,
+            activity: 365 * day,
+            markers: 365 * day,
+            succeeded: Duration::from_secs(60 * 60),
+        }
     }
 }
 

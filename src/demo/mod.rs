@@ -4,14 +4,16 @@
 //! framework does or only rejects them, one is too slow for the time
 //! its messages have, one has a queue that is too small. Some of what is sent back to the first succeeds. The schema of
 //! what they send lies in a folder, where dlo finds it. Some rules say what matters, and stand-ins for Slack and
-//! PagerDuty show whom dlo told what.
+//! PagerDuty show whom dlo told what. A page of the demo says all this, and mends and breaks services.
 
+mod control;
 mod events;
 mod people;
 mod queues;
 mod services;
 pub mod stand_ins;
 mod styles;
+mod switches;
 mod types;
 mod world;
 
@@ -20,6 +22,7 @@ use std::{process::ExitCode, time::Duration};
 use amqp_message::death::Reason;
 
 use people::People;
+use switches::Switches;
 
 use crate::{
     app::{self, Lifecycle, Roles},
@@ -48,11 +51,15 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     if config.rules.file.is_empty() {
         people::write_rules(&config).await?;
     }
+    let switches = Switches::default();
+    let (page, _server) = control::open(switches.clone(), config.web.public_url.clone()).await?;
+    tracing::info!("the demo's services: what they do, and how to mend and break them, at {page}");
+    config.web.demo = Some(page);
     let lifecycle = Lifecycle::start()?;
     let brokers = config.brokers.clone();
     app::open(config, &Roles::all(), &lifecycle).await?;
     for (name, broker) in brokers {
-        lifecycle.spawn("demo world", world::run(name, broker, lifecycle.stopping()));
+        lifecycle.spawn("demo world", world::run(name, broker, switches.clone(), lifecycle.stopping()));
     }
     let code = lifecycle.run().await;
     std::fs::remove_dir_all(&directory)?;

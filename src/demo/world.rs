@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     queues::{EVENTS, QUEUES, Queue},
     services,
+    switches::Switches,
     types::Types,
 };
 use crate::{
@@ -17,10 +18,10 @@ use crate::{
     rabbitmq::{self, reconnect::Backoff},
 };
 
-pub(super) async fn run(name: String, config: BrokerConfig, stop: CancellationToken) {
+pub(super) async fn run(name: String, config: BrokerConfig, switches: Switches, stop: CancellationToken) {
     let mut backoff = Backoff::default();
     while !stop.is_cancelled() {
-        match live(&name, &config, &mut backoff, &stop).await {
+        match live(&name, &config, &switches, &mut backoff, &stop).await {
             Ok(()) => return,
             Err(error) => tracing::debug!(error = %error, "the demo's services lost their connection"),
         }
@@ -33,6 +34,7 @@ pub(super) async fn run(name: String, config: BrokerConfig, stop: CancellationTo
 async fn live(
     name: &str,
     config: &BrokerConfig,
+    switches: &Switches,
     backoff: &mut Backoff,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
@@ -42,19 +44,19 @@ async fn live(
     backoff.connected();
     tokio::select! {
         () = stop.cancelled() => Ok(()),
-        ended = serve(&connection, &config.dead_letter_exchange) => ended,
+        ended = serve(&connection, switches, &config.dead_letter_exchange) => ended,
     }
 }
 
-async fn serve(connection: &Connection, dead_letter_exchange: &str) -> anyhow::Result<()> {
+async fn serve(connection: &Connection, switches: &Switches, dead_letter_exchange: &str) -> anyhow::Result<()> {
     let types = Types::compile()?;
     let publisher = connection.create_channel().await?;
     let billing = connection.create_channel().await?;
     let thumbnails = connection.create_channel().await?;
     tokio::try_join!(
         services::produce(&publisher, &types),
-        services::billing(&billing, &types, dead_letter_exchange),
-        services::thumbnails(&thumbnails)
+        services::billing(&billing, &types, switches, dead_letter_exchange),
+        services::thumbnails(&thumbnails, switches)
     )?;
     Ok(())
 }

@@ -15,6 +15,8 @@ word_enum! {
         Schemas = "schemas",
         Mappings = "mappings",
         Digests = "digests",
+        Markers = "markers",
+        Views = "views",
         Users = "users",
         Tokens = "tokens",
     }

@@ -1,6 +1,6 @@
 //! What a user changes in a message before it is sent back.
 
-use amqp_message::{message::Properties, word_enum};
+use amqp_message::{field::FieldValue, message::Properties, word_enum};
 
 /// Changes to one message. What they do not name stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,10 +37,10 @@ pub struct PropertyEdit {
 /// A change to one header.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HeaderEdit {
-    /// To a string, whatever it was; a header that is new takes its place by its name.
+    /// To a value of that type, whatever it was; a header that is new takes its place by its name.
     Set {
         name: String,
-        value: String,
+        value: FieldValue,
     },
     Remove {
         name: String,
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn says_what_it_changes() {
-        let set = HeaderEdit::Set { name: "tenant".to_owned(), value: "acme".to_owned() };
+        let set = HeaderEdit::Set { name: "tenant".to_owned(), value: FieldValue::string("acme") };
         let removed = HeaderEdit::Remove { name: "trace".to_owned() };
         let check = |edit: &Edit, expected| assert_eq!(edit.summary(), expected);
         let priority = PropertyEdit::new(Property::Priority, Some("5".to_owned())).unwrap();

@@ -1,7 +1,7 @@
 //! What is known before many letters are retried, and what that suggests.
 
 use super::{
-    number::thousands,
+    number::{plural, thousands},
     queue_level::{QueueLevel, Trouble},
 };
 
@@ -74,7 +74,11 @@ impl TargetQueue {
             return Some(format!("{} has no consumers: what is retried waits there.", self.name));
         }
         let told = |trouble: &Trouble| format!("{}: {trouble}", self.name);
-        level.troubles().iter().find(|trouble| !matches!(trouble, Trouble::NoConsumers { .. })).map(told)
+        let trouble = level.troubles().iter().find(|trouble| !matches!(trouble, Trouble::NoConsumers { .. })).map(told);
+        trouble.or_else(|| {
+            let by = plural(level.grows_by?, "message");
+            Some(format!("{} grows by {by} a second: its consumers do not keep up with what comes already.", self.name))
+        })
     }
 }
 
@@ -140,6 +144,9 @@ mod tests {
         check(Preflight { sent: 4, failed_again: 4, ..few.clone() }, Way::AtOnce, "");
         check(Preflight { queues: vec![queue(Some(0), 0, None)], ..few.clone() }, Way::Wait, "orders has no consumers");
         check(Preflight { queues: vec![queue(Some(1), 10, Some(10))], ..few.clone() }, Way::Wait, "Full");
+        let mut growing = queue(Some(1), 500, None);
+        growing.level.as_mut().unwrap().grows_by = Some(3);
+        check(Preflight { queues: vec![growing], ..few.clone() }, Way::Wait, "orders grows by 3 messages a second");
         let unknown = TargetQueue { level: None, ..queue(None, 0, None) };
         check(Preflight { queues: vec![unknown], ..few.clone() }, Way::AtOnce, "");
         check(

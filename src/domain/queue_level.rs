@@ -38,6 +38,8 @@ pub struct QueueLevel {
     pub redeliver_rate: Option<f64>,
     /// Messages a second.
     pub acknowledge_rate: Option<f64>,
+    /// By so many messages a second more come than are dealt with, where that is so and some wait: what is kept of the rates.
+    pub grows_by: Option<u64>,
     /// Where what is rejected there goes.
     pub dead_letters: DeadLetterRoute,
 }
@@ -79,6 +81,17 @@ impl QueueLevel {
         let full = self.max_length.filter(|limit| (1..=ready).contains(limit));
         let full = full.map(|limit| Trouble::Full { limit });
         lacks_consumers.then_some(Trouble::NoConsumers { ready }).into_iter().chain(full).collect()
+    }
+
+    /// By how many messages a second it grows, as its rates say; nothing while its consumers are about to keep up.
+    pub fn growth(&self) -> Option<u64> {
+        /// Seconds of what comes in that have to wait: rates are of a few seconds, and vary.
+        const BACKLOG: f64 = 10.0;
+        let (come, ready) = (self.publish_rate?, self.known_ready()?);
+        // Without acknowledgements what is delivered is done.
+        let done = self.acknowledge_rate.unwrap_or_default().max(self.deliver_rate.unwrap_or_default());
+        let by = come - done;
+        (by >= 1.0 && by > come / 10.0 && ready as f64 >= come * BACKLOG).then_some(by.round() as u64)
     }
 
     fn is_up(&self) -> bool {
@@ -165,6 +178,25 @@ mod tests {
             let known = (level.known_consumers(), level.known_ready(), level.known_messages());
             assert_eq!(known, if is_up { (Some(1), Some(2), Some(3)) } else { (None, None, None) }, "{state}");
         }
+    }
+
+    #[test]
+    fn a_queue_grows_where_more_comes_than_is_done() {
+        let check = |come, done, ready, expected| {
+            let level = QueueLevel {
+                publish_rate: Some(come),
+                acknowledge_rate: Some(done),
+                messages_ready: Some(ready),
+                ..QueueLevel::default()
+            };
+            assert_eq!(level.growth(), expected, "{level:?}");
+        };
+        check(12.0, 9.4, 500, Some(3));
+        check(12.0, 9.4, 119, None);
+        check(12.0, 12.0, 500, None);
+        check(100.0, 95.0, 5_000, None);
+        check(0.5, 0.0, 500, None);
+        assert_eq!(QueueLevel { messages_ready: Some(500), ..QueueLevel::default() }.growth(), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::{
     mapping::ActiveMapping,
     policy::ActivePolicy,
     rule::{ActiveRule, RuleOrder},
+    saved_view::SavedView,
 };
 
 /// A version, which follows from the content: what is changed back is what it was. To everybody else it is opaque.
@@ -72,6 +73,12 @@ impl Versioned for ActivePolicy {
 impl Versioned for ActiveMapping {
     fn version(&self) -> Version {
         Version::of(&self.mapping)
+    }
+}
+
+impl Versioned for SavedView {
+    fn version(&self) -> Version {
+        Version::of(&self.content)
     }
 }
 

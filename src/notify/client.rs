@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Client, redirect, retry};
+use reqwest::{Client, ClientBuilder, redirect, retry};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
@@ -16,6 +16,8 @@ use rustls::{
     },
 };
 use thiserror::Error;
+
+use super::Reach;
 
 /// How long the other side is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,18 @@ pub enum SetupError {
 /// # Errors
 /// When TLS cannot be set up, or the file cannot be read.
 pub fn client(patience: Patience, ca_file: Option<&Path>) -> Result<Client, SetupError> {
+    Ok(builder(patience, ca_file)?.build()?)
+}
+
+/// The same, for addresses on the internet and those of `reach`.
+///
+/// # Errors
+/// When TLS cannot be set up.
+pub fn client_within(patience: Patience, reach: &Reach) -> Result<Client, SetupError> {
+    Ok(builder(patience, None)?.dns_resolver(reach.clone()).build()?)
+}
+
+fn builder(patience: Patience, ca_file: Option<&Path>) -> Result<ClientBuilder, SetupError> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls(ca_file)?)
         .user_agent(concat!("dlo/", env!("CARGO_PKG_VERSION")))
@@ -64,7 +78,7 @@ pub fn client(patience: Patience, ca_file: Option<&Path>) -> Result<Client, Setu
         // Deliveries are rare. A kept connection mostly turns out to be closed once it is used again, and then nobody
         // knows whether the message arrived.
         .pool_max_idle_per_host(0);
-    Ok(client.build()?)
+    Ok(client)
 }
 
 /// Machines without any certificate authority still reach an Alertmanager over plain HTTP.

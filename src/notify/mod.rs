@@ -17,6 +17,7 @@ mod client;
 mod fault;
 mod outcome;
 pub mod pagerduty;
+mod reach;
 mod request;
 mod retry_after;
 mod scrub;
@@ -33,8 +34,9 @@ mod samples;
 
 pub use channel::{Channel, ChannelError, SecretUrl, SlackBot};
 pub use check::Unreachable;
-pub use client::{Patience, SetupError, client};
+pub use client::{Patience, SetupError, client, client_within};
 pub use outcome::Outcome;
+pub use reach::{OutOfReach, Reach};
 pub use request::Delivery;
 pub use sender::Sender;
 pub use signing::{SigningKey, SigningKeyError};

@@ -2,7 +2,7 @@
 
 use reqwest::Client;
 
-use super::{Channel, Delivery, Outcome, Patience, SetupError, answer::Answer, client, fault, request, verdict};
+use super::{Channel, Delivery, Outcome, Patience, Reach, SetupError, answer::Answer, client, fault, request, verdict};
 use crate::clock::Clock;
 
 /// Sends deliveries, one at a time or many at once; built once and shared.
@@ -18,14 +18,14 @@ impl Sender {
     ///
     /// # Errors
     /// When TLS cannot be set up.
-    pub fn new(clock: Clock) -> Result<Self, SetupError> {
-        Self::with_patience(clock, Patience::default())
+    pub fn new(clock: Clock, reach: &Reach) -> Result<Self, SetupError> {
+        Self::with_patience(clock, reach, Patience::default())
     }
 
     /// # Errors
     /// When TLS cannot be set up.
-    pub fn with_patience(clock: Clock, patience: Patience) -> Result<Self, SetupError> {
-        Ok(Self { client: client::client(patience, None)?, patience, clock })
+    pub fn with_patience(clock: Clock, reach: &Reach, patience: Patience) -> Result<Self, SetupError> {
+        Ok(Self { client: client::client_within(patience, reach)?, patience, clock })
     }
 
     /// Sends it once. It takes no longer than [`Patience::total`] and never fails but by its outcome.

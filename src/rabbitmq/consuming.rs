@@ -4,8 +4,11 @@ use amqp_message::message::Message;
 use failure_conventions::dlo_queues;
 use futures_util::{FutureExt, StreamExt};
 use lapin::{
-    Channel, Connection, Consumer,
-    options::{BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicQosOptions, QueueDeclareOptions},
+    BasicProperties, Channel, Connection, Consumer,
+    options::{
+        BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions,
+        ConfirmSelectOptions, QueueDeclareOptions,
+    },
     types::FieldTable,
 };
 
@@ -38,6 +41,18 @@ pub enum Received {
     Ended,
 }
 
+/// What is published to a queue that is not there comes back, so that nothing remains of the attempt.
+async fn may_publish(connection: &Connection) -> Result<(), SessionError> {
+    let channel = open_channel(connection).await?;
+    step("publisher confirms", channel.confirm_select(ConfirmSelectOptions::default())).await?;
+    let nowhere = format!("dlo.check.{:016x}", fastrand::u64(..));
+    let mandatory = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
+    let published = async {
+        channel.basic_publish("".into(), nowhere.into(), mandatory, b"", BasicProperties::default()).await?.await
+    };
+    step("publishing to the default exchange, as retries are", published).await.map(drop)
+}
+
 /// A connection that consumes.
 pub struct ConsumingSession {
     connection: Connection,
@@ -53,12 +68,14 @@ impl ConsumingSession {
         Ok(Self { connection, repairs, prefetch: config.prefetch })
     }
 
-    /// Connects, and finds out whether what is not declared by us is there.
+    /// Connects, and finds out whether what is not declared by us is there, and whether this user may publish to any queue.
+    /// Nothing is left behind.
     pub async fn check(name: &str, config: &BrokerConfig) -> Result<(), SessionError> {
         let connection = connect(config, &format!("dlo {name} check")).await?;
         if !config.declare {
             Topology { config }.ensure(&connection).await?;
         }
+        may_publish(&connection).await?;
         _ = step("closing", connection.close(200, "bye".into())).await;
         Ok(())
     }

@@ -20,6 +20,7 @@ mod publication;
 mod publishing;
 pub(crate) mod reconnect;
 pub(crate) mod routes;
+mod test_message;
 pub(crate) mod topology;
 mod transport;
 mod utf8_guard;
@@ -38,6 +39,7 @@ pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Rec
 pub use declarations::Topology;
 pub use publishing::{ConnectionWatch, Lane, PublishOutcome, PublishingSession};
 pub use routes::DelayQueueState;
+pub use test_message::dead_letter_a_test;
 
 /// How long one step of building a session may take; lapin itself would wait for ever.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,8 +1,14 @@
-//! Pauses of queues, written with who set them.
+//! What is done with queues, written with who did it.
+
+use failure_conventions::dlo_queues;
 
 use super::{audit_log::log, audited_store::AuditedStore};
 use crate::{
-    domain::{actor::Actor, queue_pause::QueuePause},
+    domain::{
+        activity::{Area, AuditEntry, Concerns},
+        actor::Actor,
+        queue_pause::QueuePause,
+    },
     store::{StoreError, resumed_entry},
 };
 
@@ -10,6 +16,18 @@ impl AuditedStore {
     pub(crate) async fn pause_queue(&self, pause: &QueuePause) -> Result<(), StoreError> {
         self.store.pause_queue(pause).await?;
         log(&pause.entry());
+        self.feed.changed(1);
+        Ok(())
+    }
+
+    /// Writes down that somebody sent a message through the test queue of a broker, or why they could not.
+    pub(crate) async fn test_sent(&self, broker: &str, failed: Option<&str>, by: &Actor) -> Result<(), StoreError> {
+        let entry = AuditEntry::new(self.clock.now(), by, Area::Queues, "test", broker);
+        let detail = failed.map(|why| format!("It failed: {why}")).unwrap_or_default();
+        let concerns = Concerns::Queue(broker.to_owned(), dlo_queues::TEST.to_owned());
+        let entry = AuditEntry { detail, concerns, ..entry };
+        self.store.append_activity(&entry).await?;
+        log(&entry);
         self.feed.changed(1);
         Ok(())
     }

@@ -95,13 +95,16 @@ impl ChangeFeed {
 pub struct DatabaseWatch {
     store: Arc<Store>,
     feed: ChangeFeed,
+    /// When it was looked last; that stays while nobody watches, so that a page which was made meanwhile misses nothing.
     seen: Option<Vec<(Status, Importance, u64)>>,
     known: Changes,
+    /// Nobody watched since.
+    was_idle: bool,
 }
 
 impl DatabaseWatch {
     pub fn new(store: Arc<Store>, feed: ChangeFeed) -> Self {
-        Self { store, feed, seen: None, known: Changes::default() }
+        Self { store, feed, seen: None, known: Changes::default(), was_idle: false }
     }
 }
 
@@ -114,15 +117,16 @@ impl Worker for DatabaseWatch {
     }
 
     async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
-        if self.feed.known.receiver_count() == 0 {
-            self.seen = None;
+        if self.feed.known.receiver_count() == 0 && self.seen.is_some() {
+            self.was_idle = true;
             return Ok(Next::Later);
         }
         let sums = self.store.sums().await?;
         let known = *self.feed.known.borrow();
+        tracing::info!(?sums, ?self.seen, ?known, ?self.known, self.was_idle, listeners = self.feed.known.receiver_count(), "DBG");
         if let Some(before) = &self.seen
             && *before != sums
-            && known == self.known
+            && (self.was_idle || known == self.known)
         {
             let letters = |sums: &[(_, _, u64)]| sums.iter().map(|(.., count)| count).sum::<u64>();
             let received = letters(&sums).saturating_sub(letters(before));
@@ -130,6 +134,7 @@ impl Worker for DatabaseWatch {
         }
         self.seen = Some(sums);
         self.known = *self.feed.known.borrow();
+        self.was_idle = false;
         Ok(Next::Later)
     }
 }

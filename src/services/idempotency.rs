@@ -9,7 +9,7 @@ use crate::{
 
 /// How long an answer is kept.
 pub const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// A call that has not been answered by then has died with its server: longer than any call may take.
+/// A call that has not been answered by then has died with its server, and is not made again: longer than any call may take.
 const LEASE: Duration = Duration::from_secs(5 * 60);
 
 /// The keys of calls, and what was answered to them. Cheap to clone.

@@ -5,8 +5,10 @@
 
 mod audit_log;
 mod audited_jobs;
+mod audited_markers;
 mod audited_queues;
 pub mod audited_store;
+pub mod audited_views;
 pub mod causes;
 pub mod change_feed;
 pub mod clock_watch;
@@ -14,12 +16,14 @@ pub mod columns;
 pub mod decoding;
 pub mod digests;
 pub mod enrichment;
+pub mod getting_started;
 mod halving;
 pub mod health;
 pub mod idempotency;
 mod ids;
 pub mod incidents;
 pub mod intake;
+pub mod live;
 pub mod notifications;
 pub mod policies;
 pub mod processes;

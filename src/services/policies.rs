@@ -6,7 +6,7 @@ use amqp_message::death::Reason;
 use thiserror::Error;
 use tokio::sync::watch;
 
-use super::audited_store::AuditedStore;
+use super::{audited_store::AuditedStore, live::Live};
 use crate::{
     domain::{
         actor::Actor,
@@ -38,7 +38,7 @@ impl From<ChangeError<ActivePolicy>> for PolicyError {
 
 #[derive(Clone)]
 pub struct Policies {
-    configured: Arc<[Policy]>,
+    configured: Live<Vec<Policy>>,
     store: StoreReader,
     changes: AuditedStore,
     book: watch::Sender<Arc<PolicyBook>>,
@@ -49,7 +49,7 @@ impl Policies {
     pub fn new(configured: Vec<Policy>, changes: AuditedStore) -> Self {
         let book = PolicyBook::new(&configured, Vec::new());
         let book = watch::Sender::new(Arc::new(book));
-        Self { configured: configured.into(), store: changes.reader(), changes, book }
+        Self { configured: Live::new(configured), store: changes.reader(), changes, book }
     }
 
     pub fn book(&self) -> Arc<PolicyBook> {
@@ -61,9 +61,14 @@ impl Policies {
         self.book.borrow().find(queue, reason).is_some_and(|active| active.policy.keep_routing_key)
     }
 
+    /// Others of the configuration; in force from the next [`reload`](Self::reload) on.
+    pub fn configure(&self, configured: Vec<Policy>) {
+        self.configured.replace(configured);
+    }
+
     /// Reads what people have set.
     pub async fn reload(&self) -> Result<(), StoreError> {
-        let book = PolicyBook::new(&self.configured, self.store.policies().await?);
+        let book = PolicyBook::new(&self.configured.now(), self.store.policies().await?);
         self.book.send_if_modified(|current| {
             let changed = **current != book;
             if changed {

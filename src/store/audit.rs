@@ -207,6 +207,13 @@ impl StoreReader {
 }
 
 impl Store {
+    /// Writes down what somebody did that changes nothing else here.
+    pub async fn append_activity(&self, entry: &AuditEntry) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        append(&mut tx, entry).await?;
+        tx.commit().await
+    }
+
     /// Removes what was done before that moment, of the `limit` oldest lines. The answer is how many.
     ///
     /// Lines stand in the order in which they were written, so that nothing else has to be looked at.

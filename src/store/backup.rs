@@ -1,7 +1,6 @@
 //! A copy of the database, made while it is used.
 
 use std::{
-    fs::{self, File},
     io,
     path::{Path, PathBuf},
 };
@@ -10,15 +9,12 @@ use thiserror::Error;
 
 use super::{
     Store, StoreError,
-    db::{
-        Either,
-        file::{beside, private},
-    },
+    db::{Either, file::NewFile},
 };
 
 #[derive(Debug, Error)]
 pub enum BackupError {
-    #[error("{} is there already; a backup replaces nothing", .0.display())]
+    #[error("{} is there already; nothing is ever replaced", .0.display())]
     Exists(PathBuf),
     #[error("{} cannot be written: {}", .0.display(), .1)]
     File(PathBuf, #[source] io::Error),
@@ -45,17 +41,10 @@ impl Store {
     /// [`BackupError::NotSqlite`] on Postgres, which has a better way.
     pub async fn backup(&self, file: &Path) -> Result<(), BackupError> {
         let Either::Sqlite(pool) = self.db.reader() else { return Err(BackupError::NotSqlite(file.to_owned())) };
-        if file.exists() {
-            return Err(BackupError::Exists(file.to_owned()));
-        }
-        let partial = beside(file, ".partial");
-        let failed = |error: io::Error| BackupError::File(partial.clone(), error);
-        // SQLite copies into an empty file, and keeps the rights that it has.
-        private().create(true).truncate(true).open(&partial).map_err(failed)?;
-        sqlx::query("VACUUM INTO $1").bind(partial.to_string_lossy().into_owned()).execute(pool).await?;
-        // SQLite does not wait for the disk here.
-        File::open(&partial).and_then(|copy| copy.sync_all()).map_err(failed)?;
-        fs::rename(&partial, file).map_err(|error| BackupError::File(file.to_owned(), error))?;
-        Ok(())
+        // SQLite copies into an empty file, keeps the rights that it has, and does not wait for the disk.
+        let (new, _) = NewFile::create(file)?;
+        let name = new.partial.to_string_lossy().into_owned();
+        sqlx::query("VACUUM INTO $1").bind(name).execute(pool).await?;
+        new.finish()
     }
 }

@@ -9,7 +9,7 @@ use amqp_message::time::Timestamp;
 
 use super::{
     Store, StoreError,
-    db::{Sql, Tx, on},
+    db::{Either, Sql, Tx, on},
 };
 
 /// By so much the clocks of several servers may differ.
@@ -31,6 +31,14 @@ pub(crate) fn longest_claim(now: Timestamp, lease: Duration) -> i64 {
 }
 
 impl Store {
+    /// What time the database server has; none for SQLite, which has no clock of its own.
+    pub async fn server_time(&self) -> Result<Option<Timestamp>, StoreError> {
+        const NOW: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
+        let Either::Postgres(pool) = self.db.reader() else { return Ok(None) };
+        let micros: i64 = sqlx::query_scalar(NOW).fetch_one(pool).await?;
+        Ok(Some(Timestamp::from_micros(micros)))
+    }
+
     /// Keeps what the clock says. Where it was put back, retries that were scheduled meanwhile are due after their delay
     /// from now on, what is claimed stays so for two `lease`s at most, incidents count as reported now, and groups as changed
     /// now.

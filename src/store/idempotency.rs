@@ -34,6 +34,8 @@ pub enum KeyClaim {
     First,
     /// The same is under way.
     UnderWay,
+    /// The same was begun, and its server died before it was answered: nobody knows whether it was done.
+    CutOff,
     /// Something else was asked with this key.
     Other,
     /// It was answered so.
@@ -106,8 +108,8 @@ impl Store {
                 _ if is_old => {}
                 _ if row.request != call.hash => return Ok(KeyClaim::Other),
                 Some(status) => return row.answer(status).map(KeyClaim::Answered),
-                None if !is_dead => return Ok(KeyClaim::UnderWay),
-                None => {}
+                None if is_dead => return Ok(KeyClaim::CutOff),
+                None => return Ok(KeyClaim::UnderWay),
             }
             let claimed = on!(self.db.writer(), |pool| sqlx::query(CLAIM_AGAIN)
                 .bind(call.by.as_str())

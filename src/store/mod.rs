@@ -17,11 +17,13 @@ mod backup;
 mod clock;
 mod counts;
 mod db;
+mod dump;
 mod error;
 mod groups;
 mod idempotency;
 mod jobs;
 mod letters;
+mod markers;
 mod notifications;
 mod origin;
 mod retries;
@@ -30,6 +32,7 @@ mod schemas;
 mod search;
 mod space;
 mod versions;
+mod views;
 mod watch;
 
 use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
@@ -48,6 +51,7 @@ pub use audit::BulkAudit;
 pub use backup::BackupError;
 pub use clock::SetBack;
 pub use counts::slices::SLICE;
+pub use dump::{DumpError, LEFT_OUT, exported_tables};
 pub use error::{ChangeError, StoreError};
 pub use groups::{
     state::{GroupOrder, GroupReport},
@@ -71,6 +75,7 @@ pub use retries::sent_on::{KnownDelivery, SendingOn};
 pub use retries::stops::{QueueStops, StoppedRetry};
 pub use rules::{OrderError, RuleChange, RuleFailure};
 pub use search::ToIndex;
+pub use views::ViewRefusal;
 pub use watch::findings::{WatchedBroker, WatchedQueue};
 pub use watch::{Claim, WatchKept, WatchUpdate};
 
@@ -119,6 +124,11 @@ impl StoreReader {
     pub async fn is_there(&self) -> bool {
         self.db.is_there().await
     }
+
+    /// Whether it was there when somebody last asked [`is_there`](Self::is_there), which was a moment ago. Asks nobody.
+    pub fn was_there(&self) -> bool {
+        self.db.was_there()
+    }
 }
 
 impl Store {
@@ -141,6 +151,11 @@ impl Store {
             payloads,
             seen: Arc::default(),
         }))
+    }
+
+    /// The file of the database that `url` names, where it is SQLite and has one.
+    pub fn file(url: &str) -> Option<PathBuf> {
+        Db::file(url)
     }
 
     /// The file of the database that `url` names, where it is SQLite and there is none yet: [`open`](Self::open)

@@ -45,7 +45,7 @@ impl Store {
         StoreError::Unreadable { what: "a schema", why }
     }
 
-    fn newest_version(&self) -> i64 {
+    pub(super) fn newest_version(&self) -> i64 {
         let all = match self.db.reader() {
             Either::Sqlite(_) => &SQLITE,
             Either::Postgres(_) => &POSTGRES,

@@ -17,6 +17,7 @@ use super::{
     codes::{FaultCode, ProblemCode},
     error::WebError,
     fault::{Fault, Place},
+    head_faults::HeadFaults,
     input::{read_body, require_type},
     path_id::{Identified, PathId},
 };
@@ -66,6 +67,13 @@ impl<T: CallBody> FromRequest<Arc<AppState>> for JsonBody<T> {
     type Rejection = WebError;
 
     async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, WebError> {
+        let head = HeadFaults::of(request.extensions());
+        head.with(Self::read(request, app).await)
+    }
+}
+
+impl<T: CallBody> JsonBody<T> {
+    async fn read(request: Request, app: &Arc<AppState>) -> Result<Self, WebError> {
         let media_type = require_type(request.headers(), "application/json");
         let (parts, body) = request.into_parts();
         let body = read_body(Request::from_parts(parts.clone(), body), app).await?;

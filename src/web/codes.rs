@@ -25,6 +25,7 @@ word_enum! {
         RequestTimeout = "request_timeout",
         Conflict = "conflict",
         KeyInUse = "idempotency_key_in_use",
+        KeyCutOff = "idempotency_key_cut_off",
         ChangedMeanwhile = "changed_meanwhile",
         TooLarge = "too_large",
         UnsupportedMediaType = "unsupported_media_type",
@@ -92,6 +93,9 @@ impl ProblemCode {
             Self::RequestTimeout => "The body did not arrive in time.",
             Self::Conflict => "It is not possible as it stands now.",
             Self::KeyInUse => "A call with the same Idempotency-Key is under way.",
+            Self::KeyCutOff => {
+                "A call with the same Idempotency-Key was cut off with its server; whether it was done is not known."
+            }
             Self::ChangedMeanwhile => "It is not as If-Match or If-None-Match expects it.",
             Self::TooLarge => "The body is larger than the call takes.",
             Self::UnsupportedMediaType => "The body is of a media type that the call does not take.",

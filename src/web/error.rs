@@ -154,7 +154,7 @@ impl WebError {
         self.cause.as_deref().map_or_else(|| self.detail.clone(), chain)
     }
 
-    fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
+    pub fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
         let error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error. See the log for details.");
         Self { cause: Some(Arc::new(cause)), ..error }
     }

@@ -15,7 +15,8 @@ use crate::domain::{
     access::Right,
     actor::Actor,
     group::Group,
-    group_state::{Assignee, GroupCommand, GroupRefusal, Until, read_ticket},
+    group_state::{Assignee, GroupCommand, GroupRefusal, Until},
+    link::read_link,
 };
 
 word_enum! {
@@ -172,6 +173,6 @@ pub async fn assignable(app: &AppState, by: &Actor, groups: &[Group]) -> Result<
 
 /// The address of a ticket; empty to remove it.
 pub fn ticket(text: &str) -> Result<GroupCommand, WebError> {
-    let ticket = read_ticket(text).map_err(|why| WebError::field("ticket", FaultCode::Format, why))?;
+    let ticket = read_link(text).map_err(|why| WebError::field("ticket", FaultCode::Format, why))?;
     Ok(GroupCommand::SetTicket(ticket))
 }

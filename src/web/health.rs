@@ -172,7 +172,8 @@ impl LastFigures {
 
 /// What the database says; where that takes long, what it said last, and nothing where it is known to be away.
 async fn database_figures(app: &Arc<AppState>) -> Option<Arc<DatabaseFigures>> {
-    if app.health.is_database_away() || !app.store.whole().is_there().await {
+    let is_there = timeout(DATABASE_PATIENCE, app.store.whole().is_there());
+    if app.health.is_database_away() || !is_there.await.unwrap_or(false) {
         return None;
     }
     // Only one asks at a time, and goes on when nobody waits any more.

@@ -11,6 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use sha2::{Digest, Sha256};
+use tracing::Instrument;
 use utoipa::openapi::{
     ObjectBuilder, Required, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -21,10 +22,14 @@ use super::{
     codes::{FaultCode, ProblemCode},
     error::WebError,
     fault::{Fault, Place},
+    head_faults::HeadFaults,
     input::read_body,
-    security::CurrentUser,
+    security::{CurrentUser, Visitor},
 };
-use crate::store::{KeptAnswer, KeyClaim, KeyedCall};
+use crate::{
+    domain::actor::Actor,
+    store::{KeptAnswer, KeyClaim, KeyedCall},
+};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Says that the answer is the one to an earlier call.
@@ -49,23 +54,52 @@ pub async fn once(
     next: Next,
 ) -> Result<Response, WebError> {
     let is_meant = request.method() == Method::POST && takes_key(request.uri().path());
-    let Some(key) = read_key(request.headers())?.filter(|_| is_meant) else { return Ok(next.run(request).await) };
+    // What is refused anyhow uses up no key.
+    let is_meant = is_meant && HeadFaults::of(request.extensions()).are_none();
+    let key = is_meant.then(|| read_key(request.headers())).transpose()?.flatten();
+    let Some(key) = key else { return Ok(next.run(request).await) };
     let (parts, body) = request.into_parts();
     let body = read_body(Request::from_parts(parts.clone(), body), &()).await?;
     let hash = hash(&parts, &body);
-    let call = KeyedCall { by: &user, key: &key, hash: &hash };
+    let request = Request::from_parts(parts, Body::from(body));
+    let going = claim_and_run(Arc::clone(&app), (user.clone(), key, hash), request, next);
+    // A caller that hangs up or is told that it takes too long asks again, and for this very answer.
+    let going = match Visitor::current() {
+        Some(visitor) => app.tasks.spawn(visitor.during(going).in_current_span()),
+        None => app.tasks.spawn(going.in_current_span()),
+    };
+    going.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+/// Makes a call for the first time and keeps what it is answered, whether somebody waits for that or not.
+async fn claim_and_run(
+    app: Arc<AppState>,
+    (by, key, hash): (Actor, String, String),
+    request: Request,
+    next: Next,
+) -> Result<Response, WebError> {
+    let call = KeyedCall { by: &by, key: &key, hash: &hash };
     match app.keys.claim(call).await? {
         KeyClaim::First => {}
         KeyClaim::Answered(answer) => return Ok(replay(answer)),
         KeyClaim::UnderWay => return Err(under_way()),
+        KeyClaim::CutOff => return Err(cut_off()),
         KeyClaim::Other => return Err(used_otherwise()),
     }
-    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    let response = next.run(request).await;
     if !response.status().is_success() {
         app.keys.release(call).await?;
         return Ok(response);
     }
     keep(&app, call, response).await
+}
+
+fn cut_off() -> WebError {
+    WebError::conflict(
+        "A call with this Idempotency-Key was begun and never answered, because its server ended; whether it was done is \
+         not known. Look, and make it with another key if it was not.",
+    )
+    .with_code(ProblemCode::KeyCutOff)
 }
 
 fn under_way() -> WebError {
@@ -82,7 +116,11 @@ fn used_otherwise() -> WebError {
     used.with_code(ProblemCode::KeyReused)
 }
 
-fn read_key(headers: &HeaderMap) -> Result<Option<String>, WebError> {
+/// The key of a call, if it has one.
+///
+/// # Errors
+/// If it is none.
+pub fn read_key(headers: &HeaderMap) -> Result<Option<String>, WebError> {
     const NAME: &str = "Idempotency-Key";
     let mut values = headers.get_all(KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -132,8 +170,8 @@ fn replay(answer: KeptAnswer) -> Response {
 /// What the description says of it.
 pub fn parameter() -> Parameter {
     const ABOUT: &str = "A text of the caller's, as a UUID: the same call with the same key is answered as the first time, for 24 \
-        hours, and done once. Another call with it is a 422, one that is still under way a 409. What failed can be \
-        repeated with the same key.";
+        hours, and done once. Another call with it is a 422, one that is still under way a 409, and so is one that was cut \
+        off with its server: look whether it was done. What failed can be repeated with the same key.";
     let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(LONGEST));
     ParameterBuilder::new()
         .name("Idempotency-Key")

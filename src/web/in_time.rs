@@ -19,7 +19,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http_body::{Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::{AppState, codes::ProblemCode, error::WebError, limits::Limits};
 use crate::config::AuthMode;
@@ -34,7 +34,7 @@ struct Arrival {
 pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let (limits, arrival) = (app.settings.limits, Arc::new(Arrival::default()));
     let asks_database = asks_database(&app, request.uri().path());
-    if asks_database && app.health.is_database_away() && !app.store.whole().is_there().await {
+    if asks_database && is_away(&app) {
         return WebError::no_database().into_response();
     }
     let request = request.map(|body| timed(body, &limits, &arrival));
@@ -56,16 +56,32 @@ pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, 
         } else if Instant::now() >= given_up {
             let late = WebError::new(StatusCode::SERVICE_UNAVAILABLE, "It took too long and was given up.");
             return late.into_response();
-        } else if asks_database && !app.store.whole().is_there().await {
+        } else if asks_database && (is_away(&app) || !is_there(&app).await) {
             app.health.finds_no_database();
             return WebError::no_database().into_response();
         }
     }
 }
 
+/// Whether the database is known to be away. Nobody waits for it then; it is asked beside, so that a later call finds out
+/// that it is back.
+fn is_away(app: &Arc<AppState>) -> bool {
+    if !app.health.is_database_away() || app.store.whole().was_there() {
+        return false;
+    }
+    let app_beside = Arc::clone(app);
+    app.tasks.spawn(async move { app_beside.store.whole().is_there().await });
+    true
+}
+
+/// Whether the database is there, as far as can be told until the next look.
+async fn is_there(app: &AppState) -> bool {
+    timeout(app.settings.limits.look, app.store.whole().is_there()).await.unwrap_or(true)
+}
+
 /// The first call that fails for it has everybody know that the database is away.
 async fn tell_of_outage(app: &AppState) {
-    if !app.health.is_database_away() && !app.store.whole().is_there().await {
+    if !app.health.is_database_away() && !is_there(app).await {
         app.health.finds_no_database();
     }
 }

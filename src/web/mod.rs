@@ -12,6 +12,7 @@ mod audit_subjects;
 mod background;
 mod body_schema;
 mod call_body;
+mod came_from;
 mod codes;
 mod connections;
 mod delay;
@@ -22,11 +23,15 @@ mod events;
 mod fault;
 mod formats;
 mod group_order;
+mod head_faults;
 mod health;
 mod idempotency;
 mod in_time;
 mod input;
+mod letter_tab;
 mod limits;
+mod marker_draft;
+mod marks;
 mod order;
 mod pacing;
 mod pages;
@@ -42,10 +47,12 @@ mod queue_path;
 mod queue_pausing;
 mod remarks;
 mod rule_error;
+mod saved_views;
 mod search;
 mod security;
 mod seen;
 mod server;
+mod tls;
 mod upload;
 mod view;
 
@@ -53,8 +60,10 @@ pub use api::Decoded;
 pub use codes::{FaultCode, ProblemCode};
 pub use health::LastFigures;
 pub use limits::Limits;
+pub use saved_views::ViewCounts;
 pub use security::{GuardedStore, Need, Peer, table as routes};
-pub use server::serve;
+pub use server::{Bounds, serve};
+pub use tls::{Certificate, CertificateFiles};
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -87,6 +96,7 @@ use crate::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
+        getting_started::GettingStarted,
         health::Health,
         idempotency::Keys,
         policies::Policies,
@@ -116,6 +126,8 @@ pub struct AppState {
     pub causes: Causes,
     /// What is sent every so often.
     pub digests: Digests,
+    /// Looks at brokers when somebody sets them up.
+    pub getting_started: GettingStarted,
     /// Where work goes on that outlives its request.
     pub tasks: TaskTracker,
     pub feed: ChangeFeed,
@@ -132,6 +144,8 @@ pub struct AppState {
     pub keys: Keys,
     /// What the database last said to who asks for metrics.
     pub figures: LastFigures,
+    /// How many letters saved views show.
+    pub view_counts: ViewCounts,
     pub settings: WebSettings,
 }
 
@@ -140,7 +154,7 @@ pub struct WebSettings {
     pub listen: SocketAddr,
     /// Where people reach this app; its host is accepted beside the address listened on.
     pub public_url: Url,
-    /// Named where an empty app says how to point a first queue at it.
+    /// Named where a page says how a message is handed over.
     pub dead_letter_exchange: String,
     /// Who is believed when it says for whom it asks.
     pub trusted_proxies: Vec<IpNet>,
@@ -154,6 +168,10 @@ pub struct WebSettings {
     pub succeeded_after: Duration,
     /// The brokers whose management API is asked.
     pub watch: BTreeMap<String, domain::watch::Settings>,
+    /// Where the services of the demo are mended, in the demo.
+    pub demo: Option<Url>,
+    /// Who is notified, by name.
+    pub channels: Vec<String>,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
     pub closing: CancellationToken,
 }

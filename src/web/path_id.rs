@@ -22,8 +22,10 @@ use crate::{
         job::Job,
         letter::{Letter, LetterId},
         mapping::{Mapping, MappingId},
+        marker::Marker,
         policy::{Policy, PolicyId},
         rule::{Rule, RuleId},
+        saved_view::SavedView,
         schema::{SchemaId, SchemaRecord},
     },
     store::DigestRecord,
@@ -56,6 +58,8 @@ identified! {
     SchemaRecord, SchemaId, "schema";
     Job, Uuid, "job";
     Mapping, MappingId, "mapping";
+    Marker, Uuid, "marker";
+    SavedView, Uuid, "view";
     Policy, PolicyId, "policy";
     DigestRecord, Uuid, "digest", " Digests are kept for 90 days.";
 }

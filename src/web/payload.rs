@@ -11,9 +11,9 @@ use super::{
     error::WebError,
     path_id::missing,
     query::{
-        Parameters,
+        Parameters, borrowed,
         described::{Described, described, text},
-        form, parameters,
+        form, further, parameters,
     },
     security::Visitor,
 };
@@ -109,13 +109,7 @@ parameters! {
 impl PayloadQuery {
     /// The address that says it, from the one of the letter.
     pub fn href(&self, base: &str) -> String {
-        let pairs = self.pairs();
-        let said = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&");
-        match said.is_empty() {
-            true => base.to_owned(),
-            false if base.contains('?') => format!("{base}&{said}"),
-            false => format!("{base}?{said}"),
-        }
+        further(base, borrowed(&self.pairs()))
     }
 
     fn mode(&self) -> UnwrapMode {

@@ -13,7 +13,7 @@ use utoipa::{
     },
 };
 
-use super::{codes::FaultCode, error::WebError};
+use super::{codes::FaultCode, error::WebError, head_faults::HeadFaults};
 use crate::domain::version::{Expected, Version};
 
 /// What a call expects; anything where it says nothing.
@@ -23,11 +23,19 @@ impl<S: Sync> FromRequestParts<S> for Precondition {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
+        if !HeadFaults::of(&parts.extensions).are_none() {
+            // Whoever reads the body refuses the call; until then it matches nothing.
+            return Ok(Self(Expected::OneOf(Vec::new())));
+        }
         read(&parts.headers).map(Self)
     }
 }
 
-fn read(headers: &HeaderMap) -> Result<Expected, WebError> {
+/// What the headers of a call expect.
+///
+/// # Errors
+/// If they say it as nobody can.
+pub fn read(headers: &HeaderMap) -> Result<Expected, WebError> {
     let is_nothing = match text(headers, &header::IF_NONE_MATCH)?.as_deref() {
         None => false,
         Some("*") => true,

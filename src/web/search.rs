@@ -39,15 +39,15 @@ pub fn mistakes(app: &AppState, query: &LetterQuery) -> Vec<Mistake> {
 }
 
 /// What the address of a list says; all that is wrong with it and with its search is told at once.
-pub struct Searched(pub LetterQuery);
+pub struct Searched<T = LetterQuery>(pub T);
 
-impl FromRequestParts<Arc<AppState>> for Searched {
+impl<T: Parameters + Default> FromRequestParts<Arc<AppState>> for Searched<T> {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, WebError> {
         let pairs = exact_pairs(parts);
         let search = check(app, &LetterQuery::of_search(&pairs));
-        WebError::both(LetterQuery::read(pairs), search).map(|(query, ())| Self(query))
+        WebError::both(T::read(pairs), search).map(|(query, ())| Self(query))
     }
 }
 

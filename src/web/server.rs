@@ -15,9 +15,11 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ipnet::IpNet;
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    time::{Duration, sleep},
+    time::{Duration, sleep, timeout},
 };
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
@@ -31,12 +33,21 @@ use super::{
 /// After an accept that failed, mostly for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What a server keeps to.
+#[derive(Default)]
+pub struct Bounds {
+    pub limits: Limits,
+    pub proxies: Vec<IpNet>,
+    /// Without it, plain HTTP.
+    pub tls: Option<TlsAcceptor>,
+}
+
 /// Serves until `closing` is cancelled, and then until the requests that have begun are answered. Who sits on this machine or
 /// is one of the `proxies` may have as many connections as there are; others no more than half of them each.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
-    (limits, proxies): (Limits, Vec<IpNet>),
+    Bounds { limits, proxies, tls }: Bounds,
     closing: CancellationToken,
 ) {
     let (connections, tasks) = (Arc::new(Connections::new(limits)), TaskTracker::new());
@@ -46,8 +57,19 @@ pub async fn serve(
                 let address = peer.ip().to_canonical();
                 let is_for_others = address.is_loopback() || is_within(address, &proxies);
                 if let Some(connection) = connections.open((!is_for_others).then_some(address)) {
-                    let router = router.clone();
-                    tasks.spawn(converse((stream, Peer(address)), router, limits, connection, closing.clone()));
+                    let (router, closing) = (router.clone(), closing.clone());
+                    // Answers are written whole.
+                    let _ = stream.set_nodelay(true);
+                    match tls.clone() {
+                        None => _ = tasks.spawn(converse((stream, Peer(address)), router, limits, connection, closing)),
+                        Some(tls) => {
+                            _ = tasks.spawn(async move {
+                                if let Some(stream) = shake_hands(&tls, stream, limits, &connection, &closing).await {
+                                    converse((stream, Peer(address)), router, limits, connection, closing).await;
+                                }
+                            });
+                        }
+                    }
                 }
             }
             Err(error) => {
@@ -62,15 +84,35 @@ pub async fn serve(
     tasks.wait().await;
 }
 
+/// `None` where there is no TLS within the time that a header has.
+async fn shake_hands(
+    tls: &TlsAcceptor,
+    stream: TcpStream,
+    limits: Limits,
+    connection: &Connection,
+    closing: &CancellationToken,
+) -> Option<TlsStream<TcpStream>> {
+    tokio::select! {
+        shaken = timeout(limits.header, tls.accept(stream)) => match shaken {
+            Ok(Ok(stream)) => Some(stream),
+            Ok(Err(error)) => {
+                tracing::debug!("a connection speaks no TLS: {error}");
+                None
+            }
+            Err(_) => None,
+        },
+        () = connection.given_up().cancelled_owned() => None,
+        () = closing.cancelled() => None,
+    }
+}
+
 async fn converse(
-    (stream, peer): (TcpStream, Peer),
+    (stream, peer): (impl AsyncRead + AsyncWrite + Unpin + Send + 'static, Peer),
     router: Router,
     limits: Limits,
     connection: Connection,
     closing: CancellationToken,
 ) {
-    // Answers are written whole.
-    let _ = stream.set_nodelay(true);
     let (is_reserve, given_up) = (connection.is_reserve(), connection.given_up());
     let connection = Arc::new(connection);
     let service = service_fn(move |request: Request<Incoming>| {

@@ -2,7 +2,7 @@
 
 use axum::{
     body::Bytes,
-    extract::{DefaultBodyLimit, FromRequest, Multipart, Request, multipart::MultipartError},
+    extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Multipart, Request, multipart::MultipartError},
     http::{HeaderMap, StatusCode, header},
 };
 use payload_codec::schema::Upload;
@@ -10,6 +10,9 @@ use payload_codec::schema::Upload;
 use super::{
     codes::FaultCode,
     error::{Gathered, WebError},
+    head_faults::HeadFaults,
+    input::Query,
+    query::{form, parameters},
 };
 
 /// What one upload may take: more than anything inside of it may unpack to, since sources pack well. Bytes.
@@ -34,6 +37,13 @@ impl<S: Send + Sync> FromRequest<S> for Files {
     type Rejection = WebError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
+        let head = HeadFaults::of(request.extensions());
+        head.with(Self::read(request, state).await)
+    }
+}
+
+impl Files {
+    async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Self, WebError> {
         match media_type(request.headers()).as_str() {
             "multipart/form-data" => {
                 let form = Multipart::from_request(request, state).await;
@@ -51,6 +61,29 @@ impl<S: Send + Sync> FromRequest<S> for Files {
                 Ok(Self { files: vec![Upload { name: String::new(), bytes: bytes.into() }], name: None })
             }
         }
+    }
+}
+
+parameters! {
+    /// How to call it.
+    pub Naming {
+        /// What people call the schema; made from the names of the files if left out.
+        "name" name: Option<String> as form::One,
+    }
+}
+
+/// Files, and what they are called, by the query or by a field of their form.
+pub struct NamedFiles(pub Files);
+
+impl<S: Send + Sync> FromRequest<S> for NamedFiles {
+    type Rejection = WebError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
+        let (mut parts, body) = request.into_parts();
+        let naming = Query::<Naming>::from_request_parts(&mut parts, state).await;
+        let files = Files::from_request(Request::from_parts(parts, body), state).await;
+        let (Query(naming), files) = WebError::both(naming, files)?;
+        Ok(Self(Files { name: naming.name.or(files.name), ..files }))
     }
 }
 

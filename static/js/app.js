@@ -2,10 +2,14 @@
 import "./attention.js";
 import "./chart.js";
 import "./copy.js";
+import "./edit.js";
+import "./find.js";
+import "./help.js";
 import "./keys.js";
 import "./live.js";
 import "./menus.js";
 import "./pace.js";
+import "./payload.js";
 import "./refresh.js";
 import "./requests.js";
 import "./rows.js";

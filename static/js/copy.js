@@ -1,14 +1,43 @@
-// Buttons that copy what an element shows, or an address.
+// Buttons that copy: what an element shows, an address, or what they carry.
 import { on, one } from "./dom.js";
 
 const MARKED_FOR = 1500;
 
-const copy = async (button, text) => {
-  await navigator.clipboard.writeText(text);
-  button.classList.add("is-copied");
-  setTimeout(() => button.classList.remove("is-copied"), MARKED_FOR);
+// Browsers lend the clipboard only to pages of HTTPS and of this machine.
+const put = async (text) => {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.className = "visually-hidden";
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isDone = document.execCommand("copy");
+  field.remove();
+  if (!isDone) throw new Error("the browser does not copy");
+};
+
+// Says so at the button, and to screen readers.
+const say = (button, word) => {
+  button.dataset.said = word;
+  one("#said").textContent = word;
+  setTimeout(() => {
+    delete button.dataset.said;
+    one("#said").textContent = "";
+  }, MARKED_FOR);
+};
+
+export const copy = async (button, text) => {
+  try {
+    await put(text);
+    say(button, "Copied");
+  } catch {
+    say(button, "Not copied");
+  }
+  button.focus();
 };
 
 on("click", "[data-copy]", (button) => copy(button, one(button.dataset.copy)?.textContent ?? ""));
 
 on("click", "[data-copy-text]", (button) => copy(button, new URL(button.dataset.copyText, location).href));
+
+on("click", "[data-copy-this]", (button) => copy(button, button.dataset.copyThis));

@@ -1,7 +1,8 @@
 // Keyboard shortcuts; templates/_help.html lists them.
-import { one } from "./dom.js";
-import { closeMenus } from "./menus.js";
-import { act, open, toggle, walk } from "./rows.js";
+import { all, one } from "./dom.js";
+import { openHelp } from "./help.js";
+import { closeMenus, closePopovers } from "./menus.js";
+import { act, delay, isListShown, open, toggle, walk } from "./rows.js";
 
 const PATIENCE = 1500; // how long after g the key may come that says where to
 
@@ -10,11 +11,15 @@ let went = -Infinity;
 
 const keys = {
   "/": () => find(),
-  j: () => walk(1),
-  k: () => walk(-1),
+  j: () => (isListShown() ? walk(1) : one("#letter-next")?.click()),
+  k: () => (isListShown() ? walk(-1) : one("#letter-previous")?.click()),
+  "[": () => turn(-1),
+  "]": () => turn(1),
+  f: () => one("[data-find]")?.select(),
   o: open,
   x: toggle,
   r: () => act("r"),
+  R: delay,
   d: () => act("d"),
   h: () => act("h"),
   a: () => act("a"),
@@ -23,10 +28,19 @@ const keys = {
   m: () => act("m"),
   e: () => one('.letter-view [data-key="e"]')?.click(),
   u: () => one('.toast-box [data-key="u"]')?.click(),
-  "?": () => one("#help").showModal(),
+  "?": openHelp,
   g: ({ timeStamp }) => (went = timeStamp),
-  Escape: () => closeMenus() || one("[data-close]")?.click(),
+  Escape: () => closePopovers() || closeMenus() || leave(),
 };
+
+// To the part of the letter before or behind the one that is shown.
+const turn = (step) => {
+  const tabs = all(".letter-tabs a");
+  tabs[tabs.findIndex((tab) => tab.ariaCurrent === "page") + step]?.click();
+};
+
+// What asks once more is left before what it asks about.
+const leave = () => (one(".confirm-box [data-close]") ?? one("[data-close]"))?.click();
 
 // The search of the page goes before the one in its frame.
 const find = () => (one("#main [data-search]") ?? one("[data-search]"))?.select();

@@ -5,6 +5,7 @@ import { on, one } from "./dom.js";
 const QUICKEST = 1000; // between two changes of the page; what changes all the time is shown less and less often
 const SLOWEST = 10000;
 const UNSEEN = 60000;
+const CHECKS = 5000;
 
 const SHORTEST_PAUSE = 1000;
 const LONGEST_PAUSE = 15000;
@@ -138,6 +139,9 @@ document.addEventListener("visibilitychange", () => {
   stop();
 });
 setInterval(() => document.hidden && one("#side") && shown(), UNSEEN);
+
+// Some of what a page checks is said by nobody.
+setInterval(() => !document.hidden && one("[data-checks]") && change(), CHECKS);
 
 // What one has done oneself is not waited for.
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {

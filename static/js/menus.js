@@ -1,4 +1,4 @@
-// Menus that close by themselves, the help, and fields that submit when they change.
+// Menus that close by themselves, and fields that submit when they change.
 import { all, on, one } from "./dom.js";
 
 // Closes all menus but that one; says whether any was open.
@@ -8,8 +8,13 @@ export const closeMenus = (except = null) => {
   return open.length > 0;
 };
 
-document.addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu-box")));
+// Closes what lies above the page; says whether anything did. All else that closes it is the browser's.
+export const closePopovers = () => {
+  const open = all(":popover-open");
+  open.forEach((popover) => popover.hidePopover());
+  return open.length > 0;
+};
 
-on("click", "[data-opens]", (button) => one(`#${button.dataset.opens}`).showModal());
+document.addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu-box")));
 
 on("change", "[data-submits]", (select) => select.form.requestSubmit(one("button", select.form)));

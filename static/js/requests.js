@@ -12,7 +12,7 @@ let repeat = null; // what "Try again" does
 let unanswered = null; // a request that failed and whose answer is being put into the page
 
 // What the page asks for by itself fails without a word: the banner says that the server is gone.
-const isOwn = ({ triggeringEvent } = {}) => triggeringEvent?.type?.startsWith("dlo:");
+export const isOwn = ({ triggeringEvent } = {}) => /^(dlo:|load$)/.test(triggeringEvent?.type ?? "");
 
 const paint = () => {
   const words = [...running.values()].map(({ word }) => word);

@@ -8,7 +8,8 @@ let lastBox = null; // where a range begins that is selected with Shift
 
 const isFolded = (element) => element.closest(".list-run:not(.is-open) > .run-rows");
 
-export const links = () => all(".list-row > a").filter((link) => !isFolded(link));
+// Those of the list; what is similar to a letter is a part of that.
+export const links = () => all(".list-row:not(.letter-view .list-row) > a").filter((link) => !isFolded(link));
 
 // One for each of these links.
 const boxes = () => all(".list-row > input").filter((box) => !isFolded(box));
@@ -29,11 +30,14 @@ const gather = (box) => {
   box.indeterminate = selected > 0 && !box.checked;
 };
 
+// Whether there are rows to walk: where it is narrow, a letter takes the place of the list.
+export const isListShown = () => links().some((link) => link.checkVisibility());
+
 export const rowOf = (element) => element?.closest?.(".list-row");
 
 const here = () => {
   const index = links().findIndex((link) => rowOf(link) === rowOf(document.activeElement));
-  return index >= 0 ? index : links().findIndex((link) => link.ariaCurrent);
+  return index >= 0 ? index : links().findIndex((link) => link.ariaCurrent || rowOf(link).matches(":target"));
 };
 
 const names = () => links().map((link) => one("input", rowOf(link))?.value ?? link.href);
@@ -97,6 +101,26 @@ export const act = (key) => {
   }
   button.click();
 };
+
+// When what is selected, or open, is to be retried: the choice of that, which Enter carries out.
+export const delay = () => {
+  const row = rowOf(document.activeElement);
+  const choice = one(".list-row > :checked") || (row && !one("a", row)?.ariaCurrent) ? one("#bulk [name=delay]") : null;
+  if (choice) {
+    if (!one(".list-row > :checked")) toggle();
+    return choice.focus();
+  }
+  const menu = one("[data-later]");
+  if (!menu) return;
+  menu.open = true;
+  one(":checked", menu)?.focus();
+};
+
+on("keydown", "#bulk [name=delay]", (_, event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  one('#bulk [data-key="r"]').click();
+});
 
 export const countSelected = () => {
   all("[data-run]").forEach(gather);

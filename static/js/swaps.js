@@ -1,6 +1,7 @@
 // What has to be put right when htmx has replaced a part of the page.
 import { all, one } from "./dom.js";
 import { begin as beginPace } from "./pace.js";
+import { isOwn } from "./requests.js";
 import { countSelected, focusAgain, links, rowOf } from "./rows.js";
 
 const NARROW = "(width <= 1180px)"; // where a letter takes the place of the list, as in css/pages/letters.css
@@ -17,17 +18,12 @@ const settle = () => {
   beginPace();
 };
 
-// Where the navigation is a strip, it begins at the page one is on.
-const showPlace = () => {
-  const nav = one("#side nav");
-  const place = nav && one("[aria-current]", nav);
-  if (place && nav.scrollWidth > nav.clientWidth) nav.scrollLeft = place.offsetLeft - 16;
-};
-
-// Whoever used what is gone now must not find themselves at the top of the page.
+// Whoever used what is gone now must not find themselves at the top of the page; what asks once more is answered next.
 const refocus = () => {
   if (document.activeElement !== document.body) return;
-  if (!focusAgain()) one("#main").focus({ preventScroll: true });
+  const question = one(".confirm-box [data-does]");
+  if (question) question.focus();
+  else if (!focusAgain()) one("#main").focus({ preventScroll: true });
 };
 
 document.addEventListener("htmx:configRequest", ({ detail }) => {
@@ -47,12 +43,11 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   settle();
-  showPlace();
-  refocus();
+  // What comes by itself moves nobody.
+  if (!isOwn(detail.requestConfig)) refocus();
   if (detail.target.id === "pane" && matchMedia(NARROW).matches) scrollTo(0, one("#pane .letter-view") ? 0 : listAt);
 });
 
 document.addEventListener("dlo:refreshed", settle);
 
 settle();
-showPlace();

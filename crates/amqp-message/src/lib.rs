@@ -7,6 +7,7 @@ pub mod field;
 pub mod glob;
 pub mod json;
 pub mod message;
+pub mod scalar;
 pub mod time;
 pub mod words;
 pub mod xdeath;

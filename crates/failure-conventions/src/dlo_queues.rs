@@ -8,9 +8,12 @@ pub const DUE: &str = "dlo.due";
 /// What the names of all delay queues begin with: `dlo.delay.<ms>.<term>.<queue>`.
 pub const DELAY: &str = "dlo.delay.";
 
+/// The queue in which a message is rejected to see that dead letters arrive.
+pub const TEST: &str = "dlo.test";
+
 /// Whether it is one of the queues that are declared as they are needed.
 pub fn is_queue(name: &str) -> bool {
-    name == DUE || is_delay_queue(name)
+    name == DUE || name == TEST || is_delay_queue(name)
 }
 
 /// Whether messages wait in it for their retry.

@@ -66,6 +66,16 @@ word_enum! {
     }
 }
 
+impl Sort {
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Newest => Self::Oldest,
+            Self::Oldest => Self::Newest,
+        }
+    }
+}
+
 /// The place in a sorted list after which a page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
@@ -142,7 +152,7 @@ impl From<Vec<FacetCount>> for LetterCounts {
 }
 
 /// How many letters there are, as far as they were counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub n: u64,
     /// Whether there may be more.

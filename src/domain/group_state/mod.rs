@@ -17,4 +17,4 @@ pub use commands::{GroupCommand, GroupRefusal};
 pub use known::{Known, Traits};
 pub use state::{Before, GroupState, LastChange, Phase, Progress, Reopened, Until, Why};
 pub use waking::Arrivals;
-pub use work::{Assignee, LONGEST_TICKET, read_ticket};
+pub use work::Assignee;

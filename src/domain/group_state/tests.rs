@@ -8,7 +8,7 @@ use arbtest::{
     arbtest,
 };
 
-use super::{Arrivals, Assignee, GroupCommand, GroupRefusal, GroupState, Phase, Until, Why, read_ticket};
+use super::{Arrivals, Assignee, GroupCommand, GroupRefusal, GroupState, Phase, Until, Why};
 use crate::domain::{actor::Actor, letter::Importance, version::Versioned};
 
 const NOON: Timestamp = Timestamp::from_micros(43_200_000_000);
@@ -238,20 +238,6 @@ fn a_snooze_ends_by_what_it_waits_for_and_nothing_else() {
     let until_change = snoozed(Until::Change);
     assert_eq!(until_change.after_arrivals(&arrived(9, true, at(1))), None);
     assert_eq!(until_change.after_change("x".to_owned(), at(1)).map(|state| state.phase()), Some(Phase::Open));
-}
-
-#[test]
-fn a_ticket_is_an_address_of_the_web() {
-    let read = |text: &str| read_ticket(text);
-    assert_eq!(read(" https://tracker.example/BILL-1 "), Ok(Some("https://tracker.example/BILL-1".to_owned())));
-    assert_eq!(read("http://t/1"), Ok(Some("http://t/1".to_owned())));
-    assert_eq!(read("  "), Ok(None));
-    for wrong in
-        ["BILL-1", "javascript:alert(1)", "data:text/html,x", "ftp://t/1", "https://", "//t/1", "https://bank@evil/"]
-    {
-        assert!(read(wrong).is_err(), "{wrong}");
-    }
-    assert!(read(&format!("https://t/{}", "x".repeat(2_000))).is_err());
 }
 
 #[test]

@@ -1,12 +1,8 @@
-//! Who a group is given to, and where its ticket is.
+//! Who a group is given to.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
-use url::Url;
-
-/// Characters of the address of a ticket.
-pub const LONGEST_TICKET: usize = 2_000;
 
 /// Who a group is given to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,29 +62,4 @@ impl FromStr for Assignee {
             _ => Err(format!("{text:?} is nobody; it takes user:NAME or team:NAME")),
         }
     }
-}
-
-/// The address of a ticket as it is kept; `None` where it is empty.
-///
-/// # Errors
-/// It is no address that a browser may be led to.
-pub fn read_ticket(text: &str) -> Result<Option<String>, String> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let takes = "it takes an address that begins with https:// or http://";
-    let url = Url::parse(text).map_err(|_| takes.to_owned())?;
-    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-    // A name before the host looks like another host.
-    if is_web && (!url.username().is_empty() || url.password().is_some()) {
-        return Err("it takes an address without a user name or password".to_owned());
-    }
-    if !is_web {
-        return Err(takes.to_owned());
-    }
-    if url.as_str().chars().count() > LONGEST_TICKET {
-        return Err(format!("it takes {LONGEST_TICKET} characters at most"));
-    }
-    Ok(Some(url.into()))
 }

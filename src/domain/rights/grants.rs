@@ -22,7 +22,7 @@ impl Grants {
     }
 
     pub fn new(scope: impl Fn(Right) -> QueueScope) -> Self {
-        Self([Right::Read, Right::Payload, Right::Reveal, Right::Act, Right::Admin].map(scope))
+        Self([Right::Read, Right::Payload, Right::Reveal, Right::Act, Right::Mark, Right::Admin].map(scope))
     }
 
     /// Which queues a right holds for.

@@ -17,6 +17,7 @@ word_enum! {
         Read = "read",
         Payload = "payload",
         Act = "act",
+        Markers = "markers",
         Admin = "admin",
     }
 }
@@ -32,6 +33,8 @@ word_enum! {
         Reveal = "reveal",
         /// To retry, edit, discard and annotate.
         Act = "act",
+        /// To set and remove markers: deploys, flags, incidents.
+        Mark = "mark",
         /// To change policies, rules, schemas and digests, and who may do what.
         Admin = "admin",
     }
@@ -41,7 +44,7 @@ impl Role {
     pub const fn may(self, right: Right) -> bool {
         match right {
             Right::Read | Right::Payload => true,
-            Right::Reveal | Right::Act => matches!(self, Self::Operator | Self::Admin),
+            Right::Reveal | Right::Act | Right::Mark => matches!(self, Self::Operator | Self::Admin),
             Right::Admin => matches!(self, Self::Admin),
         }
     }
@@ -53,6 +56,7 @@ impl Scope {
             Self::Read => matches!(right, Right::Read),
             Self::Payload => matches!(right, Right::Payload | Right::Reveal),
             Self::Act => matches!(right, Right::Act),
+            Self::Markers => matches!(right, Right::Mark),
             Self::Admin => matches!(right, Right::Admin),
         }
     }
@@ -66,6 +70,7 @@ impl Right {
             Self::Payload => "see payloads",
             Self::Reveal => "reveal hidden values or take a body as it is",
             Self::Act => "retry, edit, discard or annotate",
+            Self::Mark => "set or remove markers",
             Self::Admin => "change policies, rules, schemas, digests or users",
         }
     }
@@ -82,8 +87,8 @@ mod tests {
     #[test]
     fn each_role_may_what_the_one_before_may_and_more() {
         assert_eq!(rights(|right| Role::Viewer.may(right)), ["read", "payload"]);
-        assert_eq!(rights(|right| Role::Operator.may(right)), ["read", "payload", "reveal", "act"]);
-        assert_eq!(rights(|right| Role::Admin.may(right)), ["read", "payload", "reveal", "act", "admin"]);
+        assert_eq!(rights(|right| Role::Operator.may(right)), ["read", "payload", "reveal", "act", "mark"]);
+        assert_eq!(rights(|right| Role::Admin.may(right)), ["read", "payload", "reveal", "act", "mark", "admin"]);
         assert!(Role::Viewer < Role::Operator && Role::Operator < Role::Admin);
     }
 
@@ -92,6 +97,7 @@ mod tests {
         assert_eq!(rights(|right| Scope::Read.may(right)), ["read"]);
         assert_eq!(rights(|right| Scope::Payload.may(right)), ["payload", "reveal"]);
         assert_eq!(rights(|right| Scope::Act.may(right)), ["act"]);
+        assert_eq!(rights(|right| Scope::Markers.may(right)), ["mark"]);
         assert_eq!(rights(|right| Scope::Admin.may(right)), ["admin"]);
     }
 }

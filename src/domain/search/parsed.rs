@@ -57,6 +57,21 @@ impl Parsed {
         self.root.parts().iter().map(part).collect()
     }
 
+    /// Whether it asks something of that field, as `payload.total`.
+    pub fn asks_for(&self, field: &str) -> bool {
+        let mut asks = false;
+        visit(&self.root, &mut |_, asked, _| asks |= asked.is_some_and(|asked| asked.eq_ignore_ascii_case(field)));
+        asks
+    }
+
+    /// The search for those for which this holds as well.
+    pub fn and(&self, term: &str) -> String {
+        match self.root.kind {
+            Kind::Any(_) => format!("({}) {term}", self.text),
+            _ => format!("{} {term}", self.text).trim().to_owned(),
+        }
+    }
+
     /// What is wrong with it for who sees no payloads: it must not be asked what is in them.
     pub fn mistakes_without_payloads(&self) -> Vec<Mistake> {
         const WITHHELD: &str = "payloads are withheld from you, so their fields cannot be searched";

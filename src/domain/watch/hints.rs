@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
+use super::{Settings, paths::leads_here};
 use crate::domain::{
     number::plural,
     queue_level::{DeadLetterRoute, QueueLevel},
@@ -15,8 +15,6 @@ use crate::domain::{
 const BUSY: f64 = 1.0;
 /// Times more are delivered again than are acknowledged.
 const OFTEN: f64 = 3.0;
-/// Queues a dead letter may pass on its way.
-const FARTHEST: usize = 4;
 /// Queues that are named one by one.
 const NAMED: usize = 5;
 /// Hints that are kept.
@@ -109,32 +107,6 @@ fn requeued(level: &QueueLevel) -> Option<u64> {
     let done = level.acknowledge_rate.unwrap_or_default();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 1 at least, and a rate")]
     (again > OFTEN * done).then_some(again as u64)
-}
-
-/// Follows dead letters from queue to queue.
-fn leads_here(
-    settings: &Settings,
-    level: &QueueLevel,
-    queues: &BTreeMap<&str, &QueueLevel>,
-    feeds: &BTreeSet<String>,
-) -> bool {
-    let mut level = level;
-    for _ in 0..FARTHEST {
-        let Some(exchange) = &level.dead_letters.exchange else { return false };
-        if feeds.contains(exchange) {
-            return true;
-        }
-        // Only the default exchange says by its key where it leads.
-        let Some(next) = level.dead_letters.routing_key.as_deref().filter(|_| exchange.is_empty()) else {
-            return false;
-        };
-        if settings.is_ours(next) {
-            return true;
-        }
-        let Some(next) = queues.get(next) else { return false };
-        level = next;
-    }
-    false
 }
 
 impl SettingHint {

@@ -33,6 +33,7 @@ mod hints;
 mod lasting;
 mod look;
 mod own_queue;
+mod paths;
 mod reach;
 mod watched_broker;
 
@@ -47,5 +48,6 @@ pub use hints::{DocsPage, Here, HintKind, SettingHint, hints, without_exchange};
 pub use lasting::Lasting;
 pub use look::{Look, Poll, Settings};
 pub use own_queue::{OwnQueue, OwnRole};
+pub use paths::{DeadLetterPath, dead_letter_paths};
 pub use reach::{POLLS_UNANSWERED, Reach};
 pub use watched_broker::BrokerWatch;

@@ -168,6 +168,7 @@ impl From<QueueItem> for QueueLevel {
                 .min(),
             exclusive: item.exclusive,
             auto_delete: item.auto_delete,
+            grows_by: None,
             publish_rate: rate(item.message_stats.publish_details),
             deliver_rate: rate(item.message_stats.deliver_get_details),
             redeliver_rate: rate(item.message_stats.redeliver_details),

@@ -3,6 +3,7 @@
 mod native;
 mod pattern;
 pub(crate) mod shell;
+mod terraform;
 mod text;
 
 use lapin::uri::AMQPUri;

@@ -68,8 +68,33 @@ impl Topology<'_> {
         if !self.policies.iter().all(|policy| policy.queue.is_ascii()) || !self.vhost.is_ascii() {
             text += LOCALE;
         }
-        text += &self.policies.iter().map(|policy| self.set_policy(policy)).collect::<String>();
+        text += &self.policy_commands();
         text
+    }
+
+    /// The commands that set the policies, one a line.
+    pub fn policy_commands(&self) -> String {
+        self.policies.iter().map(|policy| self.set_policy(policy)).collect()
+    }
+
+    /// The commands that take them back.
+    pub fn clear_commands(&self) -> String {
+        let clear = |policy: &QueuePolicy| {
+            shell::line(&["rabbitmqctl", "clear_policy", &format!("--vhost={}", self.vhost), &policy.name()]) + "\n"
+        };
+        self.policies.iter().map(clear).collect()
+    }
+
+    /// The command that lets a user do all that dlo does in the virtual host.
+    pub fn permissions_command(&self, user: &str) -> String {
+        let config = self.config;
+        let names = [&config.dead_letter_exchange, &config.dead_letter_queue, &config.obituary_queue];
+        let mut others: Vec<String> =
+            names.into_iter().filter(|name| !name.starts_with("dlo.")).map(|name| pattern::exactly(name)).collect();
+        others.push(r"^dlo\.".to_owned());
+        let own = others.join("|");
+        let (vhost, write) = (format!("--vhost={}", self.vhost), format!(r"{own}|^amq\.default$"));
+        shell::line(&["rabbitmqctl", "set_permissions", &vhost, user, &own, &write, &own])
     }
 
     fn heading(&self, broker: &str) -> String {
@@ -160,6 +185,15 @@ mod tests {
     fn a_policy_is_set_by_one_command() {
         let expected = r#"rabbitmqctl set_policy --vhost=a/b --apply-to=queues --priority=10 'dlo-it'\''s.a queue' '^it'\''s\.a queue\z' '{"dead-letter-exchange":"dlx"}'"#;
         assert_eq!(text("it's.a queue").lines().last(), Some(expected));
+    }
+
+    #[test]
+    fn rights_are_those_of_the_names_in_the_configuration() {
+        let config = BrokerConfig { url: Secret::new("amqp://h"), ..BrokerConfig::default() };
+        let topology = Topology::dead_lettering(&config, &["orders".to_owned()]).unwrap();
+        let expected = r"rabbitmqctl set_permissions --vhost=/ USER '^dlx\z|^dlo\.' '^dlx\z|^dlo\.|^amq\.default$' '^dlx\z|^dlo\.'";
+        assert_eq!(topology.permissions_command("USER"), expected);
+        assert_eq!(topology.clear_commands(), "rabbitmqctl clear_policy --vhost=/ dlo-orders\n");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! The comparison itself is the crate [`contrast_sets`]. Here is said who is compared with whom, and what a letter says.
 
+mod of_search;
 mod sample;
 mod says;
 
@@ -17,7 +18,7 @@ use super::decoding::{
 };
 use crate::{
     domain::{
-        filter::{LetterFilter, Names},
+        filter::{Counted, LetterFilter, Names},
         group::{Group, GroupFilter},
         letter::{Letter, LetterSummary, Status},
     },
@@ -25,23 +26,23 @@ use crate::{
 };
 use sample::{SAMPLE, sample};
 
-/// What letters of a group have in common.
+/// What letters of a group or a search have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InCommon {
-    /// So many of the group were compared,
+    /// So many of them were compared,
     pub here: usize,
     /// of so many that have not been sent back with success.
-    pub of_group: u64,
+    pub total: Counted,
     /// Whom they were compared with.
     pub elsewhere: Elsewhere,
     /// The least likely by chance first.
     pub contrasts: Vec<Contrast>,
 }
 
-/// The messages that a group is compared with.
+/// The messages that they are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Of other groups of its queue.
+    /// Of other groups of its queue; of a search: of the same queues, which it does not find.
     pub other_groups: usize,
     /// Of its queue, sent back and not failed again.
     pub succeeded: usize,
@@ -86,18 +87,33 @@ impl Causes {
         if others.len() < ENOUGH {
             (others, elsewhere) = self::others(store, group, LetterFilter::default()).await?;
         }
-        let of_group = group.n_letters() - group.of_status(Status::Retried);
-        let found = InCommon { here: here.len(), of_group, elsewhere, contrasts: Vec::new() };
+        let total = Counted { n: group.n_letters() - group.of_status(Status::Retried), is_least: false };
+        let found = InCommon { here: here.len(), total, elsewhere, contrasts: Vec::new() };
         if here.len() < FEWEST || others.len() < FEWEST {
             return Ok(found);
         }
-        let (here, others) = (self.documents(store, here).await?, self.documents(store, others).await?);
-        let contrasts = off_the_runtime(move || contrasts(&here, &others, &Options::default())).await;
-        Ok(InCommon { contrasts, ..found })
+        Ok(InCommon { contrasts: self.compare(store, (here, others), true).await?, ..found })
+    }
+
+    /// How the one letters differ from the others; payloads have a part in it where they are shown and `shows_payloads`.
+    async fn compare(
+        &self,
+        store: &StoreReader,
+        (here, others): (Vec<LetterSummary>, Vec<LetterSummary>),
+        shows_payloads: bool,
+    ) -> Result<Vec<Contrast>, StoreError> {
+        let here = self.documents(store, here, shows_payloads).await?;
+        let others = self.documents(store, others, shows_payloads).await?;
+        Ok(off_the_runtime(move || contrasts(&here, &others, &Options::default())).await)
     }
 
     /// What these letters say, without what is hidden.
-    async fn documents(&self, store: &StoreReader, letters: Vec<LetterSummary>) -> Result<Vec<Document>, StoreError> {
+    async fn documents(
+        &self,
+        store: &StoreReader,
+        letters: Vec<LetterSummary>,
+        shows_payloads: bool,
+    ) -> Result<Vec<Document>, StoreError> {
         let letters = store.with_contents(sample::within_budget(letters)).await?;
         let library = self.reader.library().await;
         let mut types = ConfirmedTypes::new(store);
@@ -105,7 +121,7 @@ impl Causes {
         for letter in letters {
             let (confirmed, shows) = (
                 types.of(&letter.summary).await?,
-                store.shows_payload(&letter.summary.broker, letter.summary.queue.as_deref()),
+                shows_payloads && store.shows_payload(&letter.summary.broker, letter.summary.queue.as_deref()),
             );
             with_types.push((letter, confirmed, shows));
         }

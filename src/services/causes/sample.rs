@@ -55,6 +55,11 @@ pub(super) async fn sample(
 fn places(bars: &[HistogramBar], first: Timestamp, end: Timestamp) -> Vec<Timestamp> {
     let count = |bar: &HistogramBar| bar.counts.iter().sum::<u64>();
     let total: u64 = bars.iter().map(count).sum();
+    if total == 0 {
+        // They are too many to be counted: then places are spread over the time.
+        let at = |number: u32| first.plus(end.since(first) * (number + 1) / PLACES as u32);
+        return (0..PLACES as u32).map(at).collect();
+    }
     let until = |place: usize| bars.get(place + 1).map_or(end, |next| next.from);
     let at = |number: usize| {
         let mut rest = total as f64 * (number + 1) as f64 / PLACES as f64;

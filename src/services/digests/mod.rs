@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::{
     audited_store::AuditedStore,
     ids,
+    live::Live,
     wakeup::Wakeup,
     worker::{Next, Worker},
 };
@@ -56,7 +57,7 @@ const KEEP: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 pub struct Digests(Arc<Shared>);
 
 struct Shared {
-    plans: Vec<Plan>,
+    plans: Live<Vec<Plan>>,
     store: Arc<Store>,
     changes: AuditedStore,
     clock: Clock,
@@ -141,27 +142,33 @@ impl Digests {
         clock: Clock,
         outbox: Wakeup,
     ) -> Result<Self, String> {
-        let plans = Plan::all(config)?;
+        let plans = Live::new(Plan::all(config)?);
         Ok(Self(Arc::new(Shared { plans, store, changes, clock, outbox, public_url, succeeded_after })))
     }
 
     /// The digests of the configuration, by name.
-    pub fn plans(&self) -> &[Plan] {
-        &self.0.plans
+    pub fn plans(&self) -> Arc<Vec<Plan>> {
+        self.0.plans.now()
+    }
+
+    /// Others of the configuration.
+    pub fn configure(&self, plans: Vec<Plan>) {
+        self.0.plans.replace(plans);
     }
 
     /// The digest of that name; without a name, the only one there is.
     ///
     /// # Errors
     /// Says which names there are.
-    pub fn plan(&self, name: Option<&str>) -> Result<&Plan, String> {
-        let found = match (name, self.plans()) {
+    pub fn plan(&self, name: Option<&str>) -> Result<Plan, String> {
+        let plans = self.plans();
+        let found = match (name, plans.as_slice()) {
             (None, [only]) => Some(only),
             (None, _) => None,
             (Some(name), plans) => plans.iter().find(|plan| plan.name == name),
         };
-        found.ok_or_else(|| {
-            let names: Vec<&str> = self.plans().iter().map(|plan| plan.name.as_str()).collect();
+        found.cloned().ok_or_else(|| {
+            let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
             format!("it takes the name of a digest of the configuration: {}", names.join(", "))
         })
     }

@@ -22,7 +22,8 @@ impl Incidents {
         since: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let knows = self.channels.pages().iter().filter(|page| since.is_some() && page.knows_as(was).is_some());
+        let channels = self.channels.now();
+        let knows = channels.pages().iter().filter(|page| since.is_some() && page.knows_as(was).is_some());
         let told = knows.filter_map(|page| notification(page, &was.incident, None, IncidentEvent::Acknowledged, now));
         let notifications: Vec<_> = told.collect();
         let telling = Telling { notifications: &notifications, at: now };

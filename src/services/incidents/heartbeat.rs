@@ -11,6 +11,7 @@ use crate::{
     domain::{incident::Incident, notification::Channel as ChannelKind},
     notify::{Delivery, Outcome, Sender, alertmanager},
     services::{
+        live::Live,
         notifications::channels::Channels,
         worker::{Next, Worker},
     },
@@ -25,7 +26,7 @@ pub const LEASE: Duration = Duration::from_secs(48 * 60 * 60);
 
 pub struct Heartbeat {
     pub store: Arc<Store>,
-    pub channels: Arc<Channels>,
+    pub channels: Live<Channels>,
     pub sender: Sender,
     pub clock: Clock,
 }
@@ -48,8 +49,9 @@ impl Worker for Heartbeat {
 impl Heartbeat {
     /// Repeats all that is open and was reported, as important as it was reported there; nothing where there is no Alertmanager.
     pub async fn beat(&self) -> Result<(), StoreError> {
-        let Some(channel) = self.channels.get(ChannelKind::Alertmanager) else { return Ok(()) };
-        let page = self.channels.pages().iter().find(|page| page.kind == ChannelKind::Alertmanager);
+        let channels = self.channels.now();
+        let Some(channel) = channels.get(ChannelKind::Alertmanager) else { return Ok(()) };
+        let page = channels.pages().iter().find(|page| page.kind == ChannelKind::Alertmanager);
         let known = |record: IncidentRecord| {
             let importance = page?.knows_as(&record)?;
             Some(Incident { importance, ..record.incident })

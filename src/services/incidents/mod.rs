@@ -22,6 +22,7 @@ use storms::{Newcomer, Storms, is_of_group};
 use super::{
     change_feed::ChangeFeed,
     ids,
+    live::Live,
     notifications::channels::{Channels, PageChannel},
     wakeup::Wakeup,
 };
@@ -45,12 +46,12 @@ const GROUP: &str = "group:";
 #[derive(Clone)]
 pub struct Incidents {
     store: Arc<Store>,
-    channels: Arc<Channels>,
+    channels: Live<Channels>,
     clock: Clock,
     feed: ChangeFeed,
     /// Notified when there is something to send.
     outbox: Wakeup,
-    settings: Arc<Settings>,
+    settings: Live<Settings>,
 }
 
 /// When users are notified.
@@ -93,13 +94,13 @@ fn skip_if_refused(incident: &str, written: Result<(), StoreError>) -> Result<()
 impl Incidents {
     pub fn new(
         store: Arc<Store>,
-        channels: Arc<Channels>,
+        channels: Live<Channels>,
         clock: Clock,
         feed: ChangeFeed,
         outbox: Wakeup,
-        settings: Settings,
+        settings: Live<Settings>,
     ) -> Self {
-        Self { store, channels, clock, feed, outbox, settings: Arc::new(settings) }
+        Self { store, channels, clock, feed, outbox, settings }
     }
 
     /// Compares the groups with the incidents that are open, and says what has changed.
@@ -157,7 +158,7 @@ impl Incidents {
     /// Groups with open letters of which some channel wants to hear, and that nobody has set aside.
     async fn concerning(&self) -> Result<Vec<Group>, StoreError> {
         let importances: Vec<Importance> =
-            Importance::ALL.iter().filter(|importance| self.wanted(**importance).next().is_some()).copied().collect();
+            Importance::ALL.iter().filter(|importance| self.is_wanted(**importance)).copied().collect();
         if importances.is_empty() {
             return Ok(Vec::new());
         }
@@ -167,18 +168,22 @@ impl Incidents {
     }
 
     /// The channels that want to hear of that.
-    fn wanted(&self, importance: Importance) -> impl Iterator<Item = &PageChannel> {
-        self.channels.pages().iter().filter(move |page| page.wants(importance))
+    fn wanted(&self, importance: Importance) -> Vec<PageChannel> {
+        self.channels.now().pages().iter().filter(|page| page.wants(importance)).cloned().collect()
+    }
+
+    fn is_wanted(&self, importance: Importance) -> bool {
+        self.channels.now().pages().iter().any(|page| page.wants(importance))
     }
 
     /// The most important among its open letters of which somebody wants to hear.
     fn importance(&self, group: &Group) -> Option<Importance> {
         let mut counts = Importance::ALL.iter().zip(group.open);
-        counts.find(|(importance, n)| *n > 0 && self.wanted(**importance).next().is_some()).map(|(is, _)| *is)
+        counts.find(|(importance, n)| *n > 0 && self.is_wanted(**importance)).map(|(is, _)| *is)
     }
 
     fn of_group(&self, group: &Group, importance: Importance, now: Timestamp) -> Incident {
-        let href = self.settings.public_url.join(&format!("groups/{}", group.id));
+        let href = self.settings.now().public_url.join(&format!("groups/{}", group.id));
         wording::of_group(
             format!("{GROUP}{}", group.id),
             group,
@@ -195,7 +200,7 @@ impl Incidents {
         }
         let pages = self.wanted(incident.importance);
         let notifications: Vec<_> =
-            pages.filter_map(|page| notification(page, incident, None, IncidentEvent::Opened, now)).collect();
+            pages.iter().filter_map(|page| notification(page, incident, None, IncidentEvent::Opened, now)).collect();
         let opened =
             self.store.open_incident(id, incident, Some(&Telling { notifications: &notifications, at: now })).await?;
         if opened {
@@ -228,7 +233,7 @@ impl Incidents {
         if is_acknowledged != was.acknowledged_at.is_some() {
             self.acknowledge(was, acknowledged_at, now).await?;
         }
-        let every = self.settings.remind_every;
+        let every = self.settings.now().remind_every;
         if is_acknowledged || every.is_zero() || now.since(told_at) < every || self.is_quiet(incident.importance, now) {
             return Ok(());
         }
@@ -249,7 +254,7 @@ impl Incidents {
             let had = had.map(|importance| Incident { importance: *importance, ..was.incident.clone() });
             notification(page, incident, had.as_ref(), event, now)
         };
-        let notifications: Vec<_> = self.wanted(incident.importance).filter_map(told).collect();
+        let notifications: Vec<_> = self.wanted(incident.importance).iter().filter_map(told).collect();
         let telling = Telling { notifications: &notifications, at: now };
         if self.store.tell_incident(was, incident, &telling).await? {
             tracing::info!(incident = incident.key, again = again.is_some(), "incident notified");
@@ -266,7 +271,7 @@ impl Incidents {
             let incident = Incident { importance, ..incident.clone() };
             notification(page, &incident, None, IncidentEvent::Resolved, now)
         };
-        let notifications: Vec<_> = self.channels.pages().iter().filter_map(told).collect();
+        let notifications: Vec<_> = self.channels.now().pages().iter().filter_map(told).collect();
         let telling = Telling { notifications: &notifications, at: now };
         let ended = self.store.resolve_incident(was.id, &telling).await?;
         if ended {
@@ -277,8 +282,9 @@ impl Incidents {
     }
 
     fn is_quiet(&self, importance: Importance, now: Timestamp) -> bool {
-        let quiet = self.settings.quiet_hours.as_ref().and_then(|hours| hours.end_if_quiet(now)).is_some();
-        quiet && self.settings.quiet.contains(&importance)
+        let settings = self.settings.now();
+        let quiet = settings.quiet_hours.as_ref().and_then(|hours| hours.end_if_quiet(now)).is_some();
+        quiet && settings.quiet.contains(&importance)
     }
 }
 

@@ -86,7 +86,7 @@ impl Incidents {
         for importance in Importance::ALL {
             let is_late = |(of, at): &&(Importance, Timestamp)| of == importance && now.since(*at) < WITHIN;
             let surroundings = Surroundings {
-                at_most: self.settings.collect_above,
+                at_most: self.settings.now().collect_above,
                 alone: alone.iter().filter(is_late).count(),
                 gathers: storms.gathering(*importance, now).is_some(),
                 now,
@@ -137,7 +137,7 @@ impl Incidents {
         let joined = found.len() as u64;
         let storm = Storm { groups: keys(&found), joined, told: joined, joined_at: now };
         let key = storms.next_key(importance);
-        let href = self.settings.public_url.join(&format!("groups?importance={importance}"));
+        let href = self.settings.now().public_url.join(&format!("groups?importance={importance}"));
         let incident =
             wording::of_storm(key, &found, importance, storm, href.map(String::from).unwrap_or_default(), now);
         super::skip_if_refused(&incident.key, self.open(&incident, now).await.map(drop))

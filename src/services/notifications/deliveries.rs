@@ -17,6 +17,7 @@ use crate::{
     notify::{Channel, Delivery, Outcome, Sender, backoff},
     services::{
         health::Health,
+        live::Live,
         wakeup::Wakeup,
         worker::{Next, Worker},
     },
@@ -39,7 +40,7 @@ pub const AT_ONCE: usize = 4;
 #[derive(Clone)]
 pub struct Deliveries {
     pub store: Arc<Store>,
-    pub channels: Arc<Channels>,
+    pub channels: Live<Channels>,
     pub sender: Sender,
     pub clock: Clock,
     pub metrics: Metrics,
@@ -99,15 +100,17 @@ impl Deliveries {
 
     /// Channels that have been sent as much as they take in a minute; the rest of what is for them waits.
     async fn at_their_limit(&self, now: Timestamp) -> Result<Vec<ChannelKind>, StoreError> {
+        let channels = self.channels.now();
         let is_full =
-            |(channel, sent): &(ChannelKind, u64)| self.channels.limit(*channel).is_some_and(|limit| *sent >= limit);
+            |(channel, sent): &(ChannelKind, u64)| channels.limit(*channel).is_some_and(|limit| *sent >= limit);
         let sent = self.store.sent_since(now.minus(MINUTE), now).await?;
         Ok(sent.into_iter().filter(is_full).map(|(channel, _)| channel).collect())
     }
 
     async fn attempt(&self, claimed: &ClaimedNotification) -> Attempt {
         let notification = &claimed.notification;
-        let Some(channel) = self.channel(claimed) else {
+        let channels = self.channels.now();
+        let Some(channel) = channel(&channels, claimed) else {
             return Attempt::Refused(format!("{} is not configured any more", notification.channel));
         };
         let delivery = Delivery { id: notification.id, body: notification.body.clone() };
@@ -124,16 +127,16 @@ impl Deliveries {
             }
         }
     }
+}
 
-    fn channel(&self, claimed: &ClaimedNotification) -> Option<&Channel> {
-        let notification = &claimed.notification;
-        match notification.kind {
-            NotificationKind::Digest => self.channels.of_digest(&notification.subject),
-            NotificationKind::IncidentOpened
-            | NotificationKind::IncidentReminder
-            | NotificationKind::IncidentAcknowledged
-            | NotificationKind::IncidentUpdated
-            | NotificationKind::IncidentResolved => self.channels.get(notification.channel),
-        }
+fn channel<'a>(channels: &'a Channels, claimed: &ClaimedNotification) -> Option<&'a Channel> {
+    let notification = &claimed.notification;
+    match notification.kind {
+        NotificationKind::Digest => channels.of_digest(&notification.subject),
+        NotificationKind::IncidentOpened
+        | NotificationKind::IncidentReminder
+        | NotificationKind::IncidentAcknowledged
+        | NotificationKind::IncidentUpdated
+        | NotificationKind::IncidentResolved => channels.get(notification.channel),
     }
 }

@@ -36,6 +36,8 @@ const SHOWN: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 const TOLD: Duration = Duration::from_secs(120 * 24 * 60 * 60);
 /// How long the answers to calls with an `Idempotency-Key` stay.
 const KEYS: Duration = idempotency::KEPT;
+/// How long a view that was removed can be brought back.
+const REMOVED_VIEWS: Duration = Duration::from_secs(24 * 60 * 60);
 /// Letters removed in one commit; others wait for it.
 const AT_ONCE: u32 = 1_000;
 
@@ -87,6 +89,8 @@ impl Retention {
         }
         let now = self.clock.now();
         while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}
+        self.store.forget_views(now.minus(REMOVED_VIEWS)).await?;
+        while !stop.is_cancelled() && self.store.forget_markers(now.minus(self.keep.markers), AT_ONCE).await? > 0 {}
         while !stop.is_cancelled() && self.store.forget_keys(now.minus(KEYS), AT_ONCE).await? > 0 {}
         self.store.forget_recent_retries(now.minus(self.groups.succeeded_after)).await?;
         let longest = self.policies.book().longest_span().saturating_add(MARGIN);

@@ -1,6 +1,8 @@
 //! Who comes in: by password, by an OpenID provider or by a proxy in front; and programs by tokens.
 
+mod access;
 mod account;
+mod caller;
 mod grants;
 mod oidc;
 mod passwords;
@@ -21,11 +23,11 @@ use amqp_message::time::Timestamp;
 use thiserror::Error;
 
 use self::{grants::Teams, throttle::Throttle};
-use super::{change_feed::ChangeFeed, ids};
+use super::{change_feed::ChangeFeed, ids, live::Live};
 use crate::{
     clock::Clock,
     config::{AuthConfig, AuthMode},
-    domain::access::{Grants, Session, SessionLimits, Source, Token, User},
+    domain::access::{Session, SessionLimits, Source, Token, User},
     store::{NewSession, Store, StoreError, UserError},
 };
 
@@ -95,43 +97,21 @@ pub struct Client {
 pub struct SignIn(Arc<Inner>);
 
 struct Inner {
-    config: AuthConfig,
+    config: Live<AuthConfig>,
     store: Arc<Store>,
     clock: Clock,
     feed: ChangeFeed,
     passwords: Passwords,
     throttle: Throttle,
-    teams: Teams,
+    teams: Live<Teams>,
     oidc: Option<Oidc>,
 }
 
 impl SignIn {
     pub fn new(config: AuthConfig, store: Arc<Store>, clock: Clock, feed: ChangeFeed, oidc: Option<Oidc>) -> Self {
-        let (passwords, throttle, teams) = (Passwords::default(), Throttle::default(), Teams::new(&config));
+        let (passwords, throttle, teams) = (Passwords::default(), Throttle::default(), Live::new(Teams::new(&config)));
+        let config = Live::new(config);
         Self(Arc::new(Inner { config, store, clock, feed, passwords, throttle, teams, oidc }))
-    }
-
-    pub fn config(&self) -> &AuthConfig {
-        &self.0.config
-    }
-
-    /// The teams that have all of these queues, by broker and name.
-    pub fn teams_that_see(&self, queues: impl Iterator<Item = (String, String)>) -> Vec<String> {
-        self.0.teams.that_see(&queues.collect::<Vec<_>>())
-    }
-
-    /// What somebody may, and with which queues.
-    pub fn grants(&self, user: &User) -> Grants {
-        self.0.teams.of_user(user)
-    }
-
-    /// The same for a program.
-    pub fn token_grants(&self, token: &Token) -> Grants {
-        self.0.teams.of_token(token)
-    }
-
-    pub fn mode(&self) -> AuthMode {
-        self.0.config.mode
     }
 
     /// Whether people sign in on a page of ours.
@@ -145,7 +125,8 @@ impl SignIn {
     }
 
     pub fn limits(&self) -> SessionLimits {
-        SessionLimits { idle: self.0.config.session_idle, length: self.0.config.session_length }
+        let config = self.config();
+        SessionLimits { idle: config.session_idle, length: config.session_length }
     }
 
     /// Signs in by password. The answer is what the cookie is to hold.
@@ -188,7 +169,7 @@ impl SignIn {
             Ok(()) => {
                 let done = attempt.await;
                 match &done {
-                    Ok(_) => throttle.succeeded(account, client.address),
+                    Ok(_) => throttle.succeeded(account, client.address, clock.now()),
                     Err(SignInError::Wrong) => {}
                     Err(_) => throttle.take_back(account, client.address),
                 }
@@ -242,6 +223,9 @@ impl SignIn {
             !session.is_over(now, self.limits()) && user.may_come_in() && self.may_use(user)
         };
         let Some((session, user)) = found.filter(is_good) else { return Ok(None) };
+        if let Some(address) = used_from {
+            inner.throttle.used_from(&user.name, address, now);
+        }
         if let Some(address) = used_from.map(|address| address.to_string())
             && (now.since(session.seen_at) >= SEEN_EVERY || session.address != address)
         {

@@ -5,21 +5,24 @@ use std::{sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use openidconnect::{
-    AuthorizationCode, ClientId, ClientSecret, CsrfToken, HttpRequest, HttpResponse, IssuerUrl, LogoutRequest, Nonce,
-    OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout,
-    RedirectUrl, Scope, TokenResponse,
+    AuthorizationCode, ClientId, ClientSecret, CsrfToken, IssuerUrl, LogoutRequest, Nonce, OAuth2TokenResponse,
+    PkceCodeChallenge, PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout, RedirectUrl, Scope,
+    TokenResponse,
     core::{CoreAuthenticationFlow, CoreClient, CoreIdToken},
 };
 use serde_json::{Map, Value};
-use thiserror::Error;
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout},
 };
 use url::Url;
 
-use super::{SignInError, secrets};
-use crate::config::OidcConfig;
+use super::{
+    SignInError,
+    caller::{Caller, HttpError, body, call},
+    secrets,
+};
+use crate::{config::OidcConfig, notify::Reach};
 
 /// After so long the provider is asked again what it offers and which keys it signs with.
 const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
@@ -29,15 +32,13 @@ const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(60);
 const SILENT_FOR: Duration = Duration::from_secs(5);
 /// Who signs out waits no longer than this to hear where that is done at the provider.
 const SIGN_OUT_WITHIN: Duration = Duration::from_secs(2);
-/// Bytes of an answer of the provider.
-const LARGEST: usize = 1 << 20;
 
 /// An OpenID provider.
 pub struct Oidc {
     config: OidcConfig,
     redirect: RedirectUrl,
     back: PostLogoutRedirectUrl,
-    http: reqwest::Client,
+    caller: Caller,
     known: Mutex<Known>,
 }
 
@@ -71,23 +72,14 @@ pub(super) struct Told {
     pub id_token: String,
 }
 
-#[derive(Debug, Error)]
-enum HttpError {
-    #[error(transparent)]
-    Http(#[from] reqwest::Error),
-    #[error("the answer has more than {LARGEST} bytes")]
-    TooLarge,
-    #[error(transparent)]
-    Response(#[from] axum::http::Error),
-}
-
 impl Oidc {
     /// `public_url` is where people reach this server: they are sent back there.
-    pub fn new(config: OidcConfig, public_url: &Url, http: reqwest::Client) -> anyhow::Result<Self> {
+    pub fn new(config: OidcConfig, public_url: &Url, (http, reach): (reqwest::Client, Reach)) -> anyhow::Result<Self> {
         let base = public_url.as_str().trim_end_matches('/');
         let redirect = RedirectUrl::new(format!("{base}/sign-in/callback"))?;
         let back = PostLogoutRedirectUrl::new(format!("{base}/sign-in"))?;
-        Ok(Self { config, redirect, back, http, known: Mutex::default() })
+        let issuer = Url::parse(&config.issuer).ok().and_then(|issuer| issuer.host().map(|host| host.to_owned()));
+        Ok(Self { config, redirect, back, caller: Caller { http, reach, issuer }, known: Mutex::default() })
     }
 
     /// As people call it.
@@ -121,7 +113,7 @@ impl Oidc {
         let metadata = self.metadata(KNOWN_FOR).await?;
         let client = CoreClient::from_provider_metadata((*metadata).clone(), self.client_id(), self.client_secret())
             .set_redirect_uri(self.redirect.clone());
-        let http = |request| call(self.http.clone(), request);
+        let http = |request| call(self.caller.clone(), request);
         let answer = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
             .map_err(|error| self.trouble("offers no tokens", &error))?
@@ -198,8 +190,10 @@ impl Oidc {
 
     async fn userinfo(&self, address: Url, access: &str) -> Result<Map<String, Value>, SignInError> {
         let answer = async {
-            let request = self.http.get(address).bearer_auth(access).build()?;
-            let answer = body(self.http.execute(request).await?.error_for_status()?).await?;
+            self.caller.check(&address)?;
+            let http = &self.caller.http;
+            let request = http.get(address).bearer_auth(access).build()?;
+            let answer = body(http.execute(request).await?.error_for_status()?).await?;
             Ok::<_, HttpError>(answer)
         };
         let answer = answer.await.map_err(|error| self.trouble("does not say who you are", &error))?;
@@ -241,7 +235,7 @@ impl Oidc {
     async fn discover(&self) -> Result<ProviderMetadataWithLogout, SignInError> {
         let issuer = IssuerUrl::new(self.config.issuer.clone());
         let issuer = issuer.map_err(|error| self.trouble("has no address", &error))?;
-        let http = |request| call(self.http.clone(), request);
+        let http = |request| call(self.caller.clone(), request);
         let found = ProviderMetadataWithLogout::discover_async(issuer, &http).await;
         found.map_err(|error| self.trouble("cannot be asked what it offers", &error))
     }
@@ -276,25 +270,6 @@ fn find<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     }
     let (first, rest) = name.split_once('.')?;
     find(claims.get(first)?.as_object()?, rest)
-}
-
-async fn call(client: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-    let answer = client.execute(request.try_into()?).await?;
-    let (status, headers) = (answer.status(), answer.headers().clone());
-    let mut response = axum::http::Response::builder().status(status).body(body(answer).await?)?;
-    *response.headers_mut() = headers;
-    Ok(response)
-}
-
-async fn body(mut answer: reqwest::Response) -> Result<Vec<u8>, HttpError> {
-    let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await? {
-        if body.len() + chunk.len() > LARGEST {
-            return Err(HttpError::TooLarge);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
 }
 
 #[cfg(test)]

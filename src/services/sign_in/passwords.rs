@@ -95,9 +95,20 @@ fn check(name: &str, password: &str) -> Result<(), String> {
         Err(format!("a password has at most {LONGEST} bytes"))
     } else if distinct < 5 || (name.chars().count() > 3 && password.to_lowercase().contains(&name.to_lowercase())) {
         Err("that password is too easy to guess: it repeats itself, or has the name in it".to_owned())
+    } else if is_guessed(name, password) {
+        Err("that password is too easy to guess: it is a common one, or made of common words and rows of keys"
+            .to_owned())
     } else {
         Ok(())
     }
+}
+
+/// Whether it is among the first hundred million that somebody would try who knows which are common.
+fn is_guessed(name: &str, password: &str) -> bool {
+    // What is longer is not looked at; it costs time.
+    let end = password.floor_char_boundary(100);
+    zxcvbn::zxcvbn(&password[..end], &[name, "dlo", "dead letter office", "deadletteroffice", "rabbitmq"]).score()
+        < zxcvbn::Score::Three
 }
 
 #[cfg(test)]
@@ -147,7 +158,18 @@ mod tests {
     #[test]
     fn passwords_are_long_and_not_the_name() {
         assert_eq!(check("ada", "correct horse"), Ok(()));
-        for bad in ["short", "aaaaaaaaaaaaaaaa", "moreno-moreno", &"x1y2z3".repeat(200)] {
+        for bad in [
+            "short",
+            "aaaaaaaaaaaaaaaa",
+            "moreno-moreno",
+            &"x1y2z3".repeat(200),
+            "password1234",
+            "qwertyuiop123",
+            "123456789012",
+            "Passw0rd2026!",
+            "deadletteroffice",
+            "letmeinletmein",
+        ] {
             assert!(check("Moreno", bad).is_err(), "{bad}");
         }
     }

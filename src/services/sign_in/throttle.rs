@@ -29,6 +29,8 @@ const MOST: usize = 10_000;
 pub struct Throttle {
     /// By the hash of the name: names may be long.
     accounts: Mutex<HashMap<u64, Attempts>>,
+    /// From where an account was used, and when last: whoever tries it from elsewhere does not keep its owner out.
+    homes: Mutex<HashMap<u64, Timestamp>>,
     addresses: Mutex<HashMap<IpAddr, Attempts>>,
 }
 
@@ -60,7 +62,7 @@ impl Throttle {
     /// # Errors
     /// How long to wait before the next.
     pub fn begin(&self, account: Option<&str>, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
-        let (account, address) = (account.map(key), network(address));
+        let (account, address) = (account.map(|account| self.key(account, address)), network(address));
         let (mut accounts, mut addresses) = (lock(&self.accounts), lock(&self.addresses));
         let wait = self::wait(&addresses, &address, now, FREE_BY_ADDRESS, LONGEST_BY_ADDRESS);
         let of_account =
@@ -76,17 +78,36 @@ impl Throttle {
         Ok(())
     }
 
-    pub fn succeeded(&self, account: Option<&str>, address: IpAddr) {
+    pub fn succeeded(&self, account: Option<&str>, address: IpAddr, now: Timestamp) {
         if let Some(account) = account {
-            lock(&self.accounts).remove(&key(account));
+            let key = self.key(account, address);
+            lock(&self.accounts).remove(&key);
+            self.used_from(account, address, now);
         }
         self.take_back(None, address);
+    }
+
+    /// Somebody uses an account there: attempts from there are counted for themselves.
+    pub fn used_from(&self, account: &str, address: IpAddr, now: Timestamp) {
+        let mut homes = lock(&self.homes);
+        if homes.len() >= MOST && !homes.contains_key(&home(account, address)) {
+            let oldest = homes.iter().min_by_key(|(_, last)| **last).map(|(home, _)| *home);
+            oldest.map(|oldest| homes.remove(&oldest));
+        }
+        homes.insert(home(account, address), now);
+    }
+
+    /// What attempts on an account from an address are counted under.
+    fn key(&self, account: &str, address: IpAddr) -> u64 {
+        let home = home(account, address);
+        if lock(&self.homes).contains_key(&home) { home } else { xxh3_64(account.as_bytes()) }
     }
 
     /// It came to nothing that is told by the name or the password.
     pub fn take_back(&self, account: Option<&str>, address: IpAddr) {
         if let Some(account) = account {
-            uncount(&mut lock(&self.accounts), &key(account));
+            let key = self.key(account, address);
+            uncount(&mut lock(&self.accounts), &key);
         }
         uncount(&mut lock(&self.addresses), &network(address));
     }
@@ -98,8 +119,8 @@ fn uncount<K: Hash + Eq>(all: &mut HashMap<K, Attempts>, key: &K) {
     }
 }
 
-fn key(account: &str) -> u64 {
-    xxh3_64(account.as_bytes())
+fn home(account: &str, address: IpAddr) -> u64 {
+    xxh3_64(format!("{} {account}", network(address)).as_bytes())
 }
 
 /// Whoever has one address of IPv6 has 64 bits of them.
@@ -208,11 +229,22 @@ mod tests {
             let account = (n % 3 > 0).then_some("ada");
             assert_eq!(throttle.begin(account, address(HOME), at(0)), Ok(()));
             if n % 2 > 0 {
-                throttle.succeeded(account, address(HOME));
+                throttle.succeeded(account, address(HOME), at(0));
             } else {
                 throttle.take_back(account, address(HOME));
             }
         }
+    }
+
+    #[test]
+    fn nobody_keeps_somebody_out_where_they_were_before() {
+        let throttle = Throttle::default();
+        let begin = |from: &str| throttle.begin(Some("ada"), address(from), at(0));
+        assert_eq!(begin(HOME), Ok(()));
+        throttle.succeeded(Some("ada"), address(HOME), at(0));
+        let tries = |from: &str| (0..100).take_while(|_| begin(from).is_ok()).count();
+        assert_eq!((tries("198.51.100.1"), tries("198.51.100.2")), (5, 0), "all others together");
+        assert_eq!(tries(HOME), 5, "and those from there for themselves");
     }
 
     #[test]

@@ -34,8 +34,9 @@ impl SignIn {
         let inner = &*self.0;
         check_name(name).map_err(|why| SignInError::Refused(format!("{name:?} cannot come in: {why}.")))?;
         let now = inner.clock.now();
-        let teams = config::memberships(&inner.config.teams, name, groups);
-        let role = inner.config.roles.role(name, groups).or_else(|| teams.first().map(|_| Role::Viewer));
+        let auth = self.config();
+        let teams = config::memberships(&auth.teams, name, groups);
+        let role = auth.roles.role(name, groups).or_else(|| teams.first().map(|_| Role::Viewer));
         let Some(role) = role else {
             if inner.store.withdraw(source, subject, now).await? {
                 inner.feed.settings_changed();

@@ -23,7 +23,7 @@ use crate::{
 /// Whether an edit leaves a message as it is. An expiration goes out with a copy only where the edit names it.
 pub(crate) fn changes_nothing(edit: &Edit, message: &Message) -> bool {
     let header_is_there = |header: &HeaderEdit| match header {
-        HeaderEdit::Set { name, value } => message.headers.get(name) == Some(&FieldValue::string(value)),
+        HeaderEdit::Set { name, value } => message.headers.get(name) == Some(value),
         HeaderEdit::Remove { .. } => false,
     };
     let property_is_there = |edit: &PropertyEdit| {
@@ -100,7 +100,7 @@ pub fn check_header(message: &Message, header: &HeaderEdit) -> Result<(), String
 fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {
     check_header(message, header).or_else(|why| unfit_part(EditPart::of(header), why))?;
     match header {
-        HeaderEdit::Set { name, value } => message.headers.put(name, FieldValue::string(value)),
+        HeaderEdit::Set { name, value } => message.headers.put(name, value.clone()),
         HeaderEdit::Remove { name } => message.headers.remove_where(|key| key == name),
     }
     Ok(())
@@ -116,6 +116,8 @@ pub struct EditReach {
     /// What a retry makes of them; `None` where there is none.
     outgoing: Option<FieldTable>,
     framework: Option<&'static str>,
+    /// The stack trace that it has recorded.
+    trace: Option<String>,
     /// Headers that repeat what is hidden in the body.
     hidden: Vec<String>,
 }
@@ -128,12 +130,13 @@ impl EditReach {
         let mut message = message.clone();
         message.headers.put(NEW, FieldValue::Void);
         let headers = message.headers.clone();
-        let framework = failure_conventions::read(&message).framework;
+        let account = failure_conventions::read(&message);
+        let (framework, trace) = (account.framework, account.failure.error.and_then(|error| error.stacktrace));
         let properties = message.properties.clone();
         let clean = failure_conventions::clean(message, bodies).ok();
         let replaces_properties = clean.as_ref().is_some_and(|clean| clean.properties != properties);
         let outgoing = clean.map(|clean| clean.headers);
-        Self { properties, replaces_properties, headers, outgoing, framework, hidden: Vec::new() }
+        Self { properties, replaces_properties, headers, outgoing, framework, trace, hidden: Vec::new() }
     }
 
     /// Without these headers, which repeat what is hidden.
@@ -155,6 +158,9 @@ impl EditReach {
         if outgoing::takes_over(name) {
             return Some("a retry takes it off or writes it anew".to_owned());
         }
+        if self.is_trace(name) {
+            return Some("it says where the message failed".to_owned());
+        }
         let outgoing = self.outgoing.as_ref()?;
         let goes_out = |name| outgoing.get(name) == self.headers.get(name);
         // Where a new one does not go out, others come in the place of all that there are.
@@ -162,6 +168,11 @@ impl EditReach {
             return None;
         }
         Some(self.comes_from_before())
+    }
+
+    fn is_trace(&self, name: &str) -> bool {
+        let recorded = self.headers.get_str(name).map(str::trim);
+        self.trace.as_deref().is_some_and(|trace| recorded.is_some_and(|text| text == trace.trim()))
     }
 
     /// Of a letter whose expiration never goes out.
@@ -215,7 +226,7 @@ fn check_framework(before: Option<&'static str>, after: Option<&'static str>) ->
 fn check_arrives(outgoing: &Message, header: &HeaderEdit) -> Result<(), Refusal> {
     let name = header.name();
     let is_as_meant = match header {
-        HeaderEdit::Set { value, .. } => outgoing.headers.get_str(name) == Some(value),
+        HeaderEdit::Set { value, .. } => outgoing.headers.get(name) == Some(value),
         HeaderEdit::Remove { .. } => outgoing.headers.get(name).is_none(),
     };
     if is_as_meant {
@@ -262,7 +273,7 @@ mod tests {
     }
 
     fn set(name: &str, value: &str) -> Edit {
-        headers(vec![HeaderEdit::Set { name: name.to_owned(), value: value.to_owned() }])
+        headers(vec![HeaderEdit::Set { name: name.to_owned(), value: FieldValue::string(value) }])
     }
 
     fn remove(name: &str) -> Edit {
@@ -390,7 +401,7 @@ mod tests {
         let marks = spring.headers.iter().map(|(name, _)| name).filter(|name| name.starts_with("x-"));
         let unmarked = marks.map(|name| HeaderEdit::Remove { name: name.to_owned() }).collect();
         check_refused(&spring, &headers(unmarked), "no longer one that Spring AMQP");
-        let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: "at m".to_owned() };
+        let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: FieldValue::string("at m") };
         let marks = ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey"];
         check_refused(&message("a", &[]), &headers(marks.map(mark).into()), "looks like one that its service");
     }

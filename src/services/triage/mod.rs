@@ -4,9 +4,11 @@ pub mod batches;
 pub mod bulk;
 pub mod edits;
 pub mod held_back;
+pub mod markers;
 mod preflight;
 mod queues;
 pub mod scope;
+mod views;
 
 use std::{sync::Arc, time::Duration};
 

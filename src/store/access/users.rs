@@ -188,10 +188,12 @@ impl Store {
         Ok(tx.commit().await?)
     }
 
-    /// Removes somebody with all that is theirs: sessions and tokens. What they have done stays in the activity.
+    /// Removes somebody with all that is theirs: sessions, tokens and private views. What they have done stays in the activity.
     pub async fn remove_user(&self, name: &str, by: &Actor, at: Timestamp) -> Result<(), UserError> {
         const TOKENS: &str = "DELETE FROM api_tokens WHERE owner = $1";
         const REMOVE: &str = "DELETE FROM users WHERE id = $1";
+        // Whoever has the same name later is somebody else. What is shared stays.
+        const VIEWS: &str = "DELETE FROM views WHERE owner = $1 AND shared = 0";
         let mut tx = self.db.begin().await?;
         lock_admins(&mut tx).await?;
         let user = need(&mut tx, name).await?;
@@ -199,6 +201,7 @@ impl Store {
         for statement in [TOKENS, REMOVE] {
             on!(&mut tx, |tx| sqlx::query(statement).bind(user.id.as_uuid()).execute(&mut **tx).await.map(drop)?);
         }
+        on!(&mut tx, |tx| sqlx::query(VIEWS).bind(&*user.name).execute(&mut **tx).await.map(drop)?);
         leaves_an_admin(&mut tx, &user).await?;
         write(&mut tx, at, by, "remove", name, "").await?;
         Ok(tx.commit().await?)

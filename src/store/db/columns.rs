@@ -24,6 +24,8 @@ pub(crate) enum Column<'a> {
     PerhapsTexts(Vec<Option<Cow<'a, str>>>),
     PerhapsReals(Vec<Option<f64>>),
     Bytes(Vec<&'a [u8]>),
+    PerhapsFlags(Vec<Option<bool>>),
+    PerhapsBytes(Vec<Option<&'a [u8]>>),
 }
 
 impl<'a> Column<'a> {
@@ -64,6 +66,8 @@ impl<'a> Column<'a> {
             Self::PerhapsTexts(values) => values.len(),
             Self::PerhapsReals(values) => values.len(),
             Self::Bytes(values) => values.len(),
+            Self::PerhapsFlags(values) => values.len(),
+            Self::PerhapsBytes(values) => values.len(),
         }
     }
 }
@@ -74,11 +78,7 @@ fn text(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// Executes a statement that has the rows of `columns` between its two halves.
-pub(crate) async fn execute(
-    tx: &mut Tx,
-    statement: [&'static str; 2],
-    columns: Vec<Column<'_>>,
-) -> Result<(), StoreError> {
+pub(crate) async fn execute(tx: &mut Tx, statement: [&str; 2], columns: Vec<Column<'_>>) -> Result<(), StoreError> {
     let [before, after] = statement;
     match tx {
         Either::Sqlite(tx) => {
@@ -118,6 +118,8 @@ fn push_by_row(query: &mut QueryBuilder<Sqlite>, columns: &[Column<'_>], rows: R
                 Column::PerhapsTexts(values) => row.push_bind(values[n].as_deref()),
                 Column::PerhapsReals(values) => row.push_bind(values[n]),
                 Column::Bytes(values) => row.push_bind(values[n]),
+                Column::PerhapsFlags(values) => row.push_bind(values[n]),
+                Column::PerhapsBytes(values) => row.push_bind(values[n]),
             };
         }
     });
@@ -135,6 +137,8 @@ fn push_by_column(query: &mut QueryBuilder<Postgres>, columns: Vec<Column<'_>>) 
             Column::PerhapsTexts(values) => arrays.push_bind(values),
             Column::PerhapsReals(values) => arrays.push_bind(values),
             Column::Bytes(values) => arrays.push_bind(values),
+            Column::PerhapsFlags(values) => arrays.push_bind(values),
+            Column::PerhapsBytes(values) => arrays.push_bind(values),
         };
     }
     query.push(")");

@@ -1,11 +1,13 @@
 //! The file of a SQLite database: whose it is.
 
 use std::{
-    fs::{self, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions, Permissions},
     io,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
+
+use crate::store::BackupError;
 
 /// Read and written by its owner alone: it holds whole messages.
 const PRIVATE: u32 = 0o600;
@@ -22,6 +24,35 @@ pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).mode(PRIVATE);
     options
+}
+
+/// A file that gets its name when it is whole. What is cut short leaves only one that ends in `.partial`; none is ever
+/// replaced.
+pub(crate) struct NewFile<'p> {
+    file: &'p Path,
+    pub(crate) partial: PathBuf,
+}
+
+impl<'p> NewFile<'p> {
+    /// An empty one that others cannot read.
+    pub(crate) fn create(file: &'p Path) -> Result<(Self, File), BackupError> {
+        if file.exists() {
+            return Err(BackupError::Exists(file.to_owned()));
+        }
+        let new = Self { file, partial: beside(file, ".partial") };
+        let opened = private().create(true).truncate(true).open(&new.partial).map_err(|error| new.failed(error))?;
+        Ok((new, opened))
+    }
+
+    pub(crate) fn failed(&self, error: io::Error) -> BackupError {
+        BackupError::File(self.partial.clone(), error)
+    }
+
+    /// Once it is on disk.
+    pub(crate) fn finish(self) -> Result<(), BackupError> {
+        File::open(&self.partial).and_then(|copy| copy.sync_all()).map_err(|error| self.failed(error))?;
+        fs::rename(&self.partial, self.file).map_err(|error| BackupError::File(self.file.to_owned(), error))
+    }
 }
 
 /// Makes the database's file where there is none, and takes the rights of others from what is there. SQLite gives the

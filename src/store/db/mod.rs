@@ -140,11 +140,16 @@ impl Db {
     }
 
     /// The SQLite file that [`open`](Self::open) would create, where there is none yet.
-    pub(crate) fn missing_file(url: &str) -> Option<PathBuf> {
+    pub(crate) fn file(url: &str) -> Option<PathBuf> {
         let options = url.starts_with("sqlite:").then(|| SqliteConnectOptions::from_str(url).ok()).flatten()?;
         let file = options.get_filename();
+        (!is_in_memory(url, file)).then(|| file.to_owned())
+    }
+
+    pub(crate) fn missing_file(url: &str) -> Option<PathBuf> {
+        let file = Self::file(url)?;
         let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        (folder.is_dir() && !file.exists() && !is_in_memory(url, file)).then(|| file.to_owned())
+        (folder.is_dir() && !file.exists()).then_some(file)
     }
 
     async fn open_sqlite(url: &str, slow: Duration) -> Result<Self, StoreError> {
@@ -205,6 +210,13 @@ impl Db {
         match &self.read {
             Either::Sqlite(_) => true,
             Either::Postgres(pool) => self.presence.ask(&pool.connect_options()).await,
+        }
+    }
+
+    pub(crate) fn was_there(&self) -> bool {
+        match &self.read {
+            Either::Sqlite(_) => true,
+            Either::Postgres(_) => self.presence.was_there(),
         }
     }
 

@@ -181,12 +181,12 @@ impl StoreReader {
 
     /// Those of these queues of a broker whose framework retries by itself, and when that was seen last.
     pub async fn own_retries(&self, broker: &str, queues: &[&str]) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        let found = self.markers(broker, queues, |queue| ContentKey::of_own_retries(broker, queue)).await?;
+        let found = self.kept_of_queues(broker, queues, |queue| ContentKey::of_own_retries(broker, queue)).await?;
         Ok(found.into_iter().map(|marker| (marker.queue, marker.sent_at)).collect())
     }
 
     /// What is remembered of these queues of a broker beside messages.
-    pub(super) async fn markers(
+    pub(super) async fn kept_of_queues(
         &self,
         broker: &str,
         queues: &[&str],

@@ -138,7 +138,7 @@ async fn count(tx: &mut Tx, broker: &str, stopped: &[StoppedRetry]) -> Result<()
 impl StoreReader {
     /// What was stopped lately of these queues of a broker.
     pub async fn stopped_retries(&self, broker: &str, queues: &[&str]) -> Result<Vec<QueueStops>, StoreError> {
-        let found = self.markers(broker, queues, |queue| ContentKey::of_stops(broker, queue)).await?;
+        let found = self.kept_of_queues(broker, queues, |queue| ContentKey::of_stops(broker, queue)).await?;
         let stops = found.into_iter().map(|marker| QueueStops {
             queue: marker.queue,
             messages: marker.automatic,

@@ -1,5 +1,6 @@
 //! Searches: the index that they are answered from, and the condition that they are in SQL.
 
+mod among;
 mod condition;
 pub(crate) mod counts;
 mod expression;

@@ -190,10 +190,10 @@ impl WatchKept {
 async fn write_changed(tx: &mut Tx, update: &WatchUpdate<'_>) -> Result<(), StoreError> {
     const UPSERT: [&str; 2] = [
         "INSERT INTO watched_queues (broker, queue, kind, state, messages, ready, unacknowledged, consumers, policy,
-            max_length, had, seen, had_consumers_at, without_since, without_for, with_for, interrupted, told, absences) ",
+            max_length, grows_by, had, seen, had_consumers_at, without_since, without_for, with_for, interrupted, told, absences) ",
         " ON CONFLICT (broker, queue) DO UPDATE SET kind = excluded.kind, state = excluded.state,
             messages = excluded.messages, ready = excluded.ready, unacknowledged = excluded.unacknowledged,
-            consumers = excluded.consumers, policy = excluded.policy, max_length = excluded.max_length,
+            consumers = excluded.consumers, policy = excluded.policy, max_length = excluded.max_length, grows_by = excluded.grows_by,
             had = excluded.had, seen = excluded.seen, had_consumers_at = excluded.had_consumers_at, without_since = excluded.without_since,
             without_for = excluded.without_for, with_for = excluded.with_for, interrupted = excluded.interrupted,
             told = excluded.told, absences = excluded.absences",

@@ -27,6 +27,7 @@ pub(crate) struct QueueRow {
     consumers: Option<i64>,
     policy: Option<String>,
     max_length: Option<i64>,
+    grows_by: Option<i64>,
     had: Option<i64>,
     seen: Option<i64>,
     had_consumers_at: Option<i64>,
@@ -39,7 +40,7 @@ pub(crate) struct QueueRow {
 }
 
 pub(crate) const COLUMNS: &str =
-    "broker, queue, kind, state, messages, ready, unacknowledged, consumers, policy, max_length,
+    "broker, queue, kind, state, messages, ready, unacknowledged, consumers, policy, max_length, grows_by,
     had, seen, had_consumers_at, without_since, without_for, with_for, interrupted, told, absences";
 
 impl QueueRow {
@@ -64,6 +65,7 @@ impl QueueRow {
             consumers: self.consumers.map(i64::unsigned_abs),
             policy: self.policy,
             max_length: self.max_length.map(i64::unsigned_abs),
+            grows_by: self.grows_by.map(i64::unsigned_abs),
             name: self.queue,
             ..QueueLevel::default()
         };
@@ -95,6 +97,7 @@ pub(crate) fn columns<'a>(rows: &'a [NewRow<'a>]) -> Vec<Column<'a>> {
         of_level(|level| level.consumers),
         Column::perhaps_texts(rows, |row| row.level.policy.as_deref()),
         of_level(|level| level.max_length),
+        of_level(|level| level.grows_by),
         of_watched(|watched| Some(bounded(watched.had))),
         of_watched(|watched| watched.consumers.map(bounded)),
         of_watched(|watched| watched.had_consumers_at.map(Timestamp::as_micros)),

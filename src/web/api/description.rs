@@ -46,7 +46,8 @@ impl SignInFacts {
 
     fn schemes(&self) -> Vec<(&'static str, SecurityScheme)> {
         let mut token = Http::new(HttpAuthScheme::Bearer);
-        token.description = Some("A token of dlo, `dlo_…`; its scopes are read, payload, act and admin.".to_owned());
+        token.description =
+            Some("A token of dlo, `dlo_…`; its scopes are read, payload, act, markers and admin.".to_owned());
         let about = "Of somebody who has signed in with a browser.";
         let session =
             self.cookie.as_ref().map(|cookie| ApiKey::Cookie(ApiKeyValue::with_description(cookie.as_str(), about)));
@@ -78,6 +79,8 @@ pub fn base(public_url: &Url, sign_in: &SignInFacts) -> OpenApi {
         ("policies", "What is retried automatically"),
         ("rules", "What says how important letters are"),
         ("schemas", "What messages are made of"),
+        ("views", "Lists of dead letters under a name"),
+        ("markers", "What happened at a moment: deploys, flags, incidents"),
         ("digests", "What is sent every so often"),
         ("activity", "Who did what"),
     ];

@@ -80,7 +80,8 @@ pub async fn digests(
     Query(paging): Query<Paging>,
 ) -> Result<Json<DigestList>, WebError> {
     let now = app.clock.now();
-    let all: Vec<&Plan> = app.digests.plans().iter().collect();
+    let plans = app.digests.plans();
+    let all: Vec<&Plan> = plans.iter().collect();
     let Page { items, next_cursor, total } = paging.page("digests", all, |plan| plan.name.clone())?;
     let items = items.into_iter().map(|plan| DigestItem::new(plan, now)).collect();
     Ok(Json(DigestList { items, next_cursor, total }))
@@ -100,7 +101,7 @@ impl CallBody for WhichDigest {
     async fn read(self, call: &Call<'_>) -> Result<Plan, WebError> {
         let plan = call.app.digests.plan(self.name.as_deref());
         let code = if self.name.is_none() { FaultCode::Required } else { FaultCode::Choice };
-        plan.cloned().map_err(|takes| WebError::field("name", code, takes))
+        plan.map_err(|takes| WebError::field("name", code, takes))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use amqp_message::message::Message;
+use amqp_message::{json::value_from_json, message::Message};
 use axum::http::StatusCode;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer};
@@ -30,9 +30,11 @@ use crate::{
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderChanges {
-    /// Headers that are to have this text, whether they were there or not.
+    /// Headers that are to have this value, whether they were there or not: a string or a boolean as it is, any other type as
+    /// `{"t": type, "v": value}`.
     #[serde(default)]
-    set: BTreeMap<String, String>,
+    #[schema(value_type = BTreeMap<String, Value>, example = json!({"tenant": "acme", "version": {"t": "long", "v": 3}}))]
+    set: BTreeMap<String, Value>,
     /// Headers that are to go.
     #[serde(default)]
     remove: Vec<String>,
@@ -41,29 +43,38 @@ pub struct HeaderChanges {
 impl HeaderChanges {
     /// The changes, as far as they are possible in this message.
     pub fn read(&self, message: &Message) -> Result<Vec<HeaderEdit>, WebError> {
-        let set = self
-            .set
-            .iter()
-            .map(|(name, value)| (vec!["set", name], HeaderEdit::Set { name: name.clone(), value: value.clone() }));
+        let set = self.set.iter().map(|(name, value)| (vec!["set", name], set_header(name, value)));
         let places: Vec<String> = (0..self.remove.len()).map(|place| place.to_string()).collect();
         let removed = self.remove.iter().zip(&places);
-        let remove = removed.map(|(name, place)| (vec!["remove", place], HeaderEdit::Remove { name: name.clone() }));
+        let remove =
+            removed.map(|(name, place)| (vec!["remove", place], Ok(HeaderEdit::Remove { name: name.clone() })));
         let (mut faults, mut edits) = (Vec::new(), Vec::new());
         for (steps, edit) in set.chain(remove) {
-            let is_removed = matches!(edit, HeaderEdit::Remove { .. });
-            let wrong = if is_removed && self.set.contains_key(edit.name()) {
-                Some((FaultCode::Excluded, format!("{:?} is both set and removed", edit.name())))
-            } else {
-                check_header(message, &edit).err().map(|why| (FaultCode::Invalid, why))
-            };
-            if let Some((code, why)) = wrong {
-                let steps = ["headers"].into_iter().chain(steps).map(str::to_owned);
-                faults.push(Fault::new(Place::Body(steps.collect()), code, why));
+            match edit.map_err(|why| (FaultCode::Type, why)).and_then(|edit| self.checked(message, edit)) {
+                Ok(edit) => edits.push(edit),
+                Err((code, why)) => {
+                    let steps = ["headers"].into_iter().chain(steps).map(str::to_owned);
+                    faults.push(Fault::new(Place::Body(steps.collect()), code, why));
+                }
             }
-            edits.push(edit);
         }
         if faults.is_empty() { Ok(edits) } else { Err(WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, faults)) }
     }
+
+    fn checked(&self, message: &Message, edit: HeaderEdit) -> Result<HeaderEdit, (FaultCode, String)> {
+        if matches!(edit, HeaderEdit::Remove { .. }) && self.set.contains_key(edit.name()) {
+            return Err((FaultCode::Excluded, format!("{:?} is both set and removed", edit.name())));
+        }
+        check_header(message, &edit).map_err(|why| (FaultCode::Invalid, why))?;
+        Ok(edit)
+    }
+}
+
+fn set_header(name: &str, value: &Value) -> Result<HeaderEdit, String> {
+    if value.is_null() {
+        return Err("null is no value of a header here; one that is to go is named in remove".to_owned());
+    }
+    value_from_json(value).map(|value| HeaderEdit::Set { name: name.to_owned(), value })
 }
 
 /// Changes to properties: `null` removes one, and what is not named stays as it is.

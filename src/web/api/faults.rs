@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "Conflict",
         status: 409,
-        about: "Not possible as it stands, or a call with the same `Idempotency-Key` is under way",
+        about: "Not possible as it stands, or a call with the same `Idempotency-Key` is under way or was cut off",
     },
     Fault { name: "Changed", status: 412, about: "It is not as `If-Match` or `If-None-Match` expects it" },
     Fault { name: "TooLarge", status: 413, about: "The body is too large" },

@@ -16,6 +16,9 @@ use crate::{
         AppState,
         error::WebError,
         path_id::{PathId, missing},
+        problem::Problem,
+        query::LetterQuery,
+        search::Searched,
         security::Visitor,
         view::in_common::says,
     },
@@ -120,15 +123,65 @@ pub async fn in_common(
     let store = app.store();
     let group = store.groups_by_id(&[id]).await?.pop().ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
-    let InCommon { here, of_group, elsewhere, contrasts } = app.causes.in_common(&store, &group).await?;
+    let InCommon { here, total, elsewhere, contrasts } = app.causes.in_common(&store, &group).await?;
     Ok(Json(GroupInCommon {
         items: contrasts.iter().map(InCommonItem::from).collect(),
         sampled: here as u64,
-        total: of_group,
+        total: total.n,
         elsewhere: ElsewhereItem {
             other_groups: elsewhere.other_groups as u64,
             succeeded: elsewhere.succeeded as u64,
             same_type: elsewhere.same_type as u64,
+        },
+    }))
+}
+
+/// What dead letters of a search have in common that others of the same queues have not.
+#[derive(Serialize, ToSchema)]
+pub struct SearchInCommon {
+    /// The least likely by chance first; empty where nothing stands out, or too few messages can be compared. What the search
+    /// itself asks for is left out.
+    items: Vec<InCommonItem>,
+    /// Dead letters of the search that were compared; 400 at most, spread evenly over the time they came in.
+    sampled: u64,
+    /// Dead letters of the search that have not been retried with success; 10,000 at most are counted.
+    total: u64,
+    /// Whether there are more.
+    total_is_least: bool,
+    elsewhere: SearchElsewhere,
+}
+
+/// The messages that they were compared with, 400 at most: of the same queues and, where there are enough, of the same time and
+/// types.
+#[derive(Serialize, ToSchema)]
+struct SearchElsewhere {
+    /// Dead letters that the search does not find.
+    not_found: u64,
+    /// Messages that were retried and have not failed again.
+    succeeded: u64,
+}
+
+/// What the dead letters of a search have in common that others have not
+///
+/// Takes what a list of dead letters takes. Those that were retried with success count as other, unless only they are asked for.
+#[utoipa::path(get, path = "/letters/in-common", operation_id = "get_letters_in_common", tag = "letters",
+    params(LetterQuery), responses((status = OK, body = SearchInCommon),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
+        description = "The search cannot be understood")))]
+pub async fn of_search(
+    State(app): State<Arc<AppState>>,
+    Searched(query): Searched,
+) -> Result<Json<SearchInCommon>, WebError> {
+    let filter = query.filter(app.clock.now());
+    let found = app.causes.in_common_of(&app.store(), &filter, |attribute| query.asks_for(attribute)).await?;
+    Ok(Json(SearchInCommon {
+        items: found.contrasts.iter().map(InCommonItem::from).collect(),
+        sampled: found.here as u64,
+        total: found.total.n,
+        total_is_least: found.total.is_least,
+        elsewhere: SearchElsewhere {
+            not_found: found.elsewhere.other_groups as u64,
+            succeeded: found.elsewhere.succeeded as u64,
         },
     }))
 }

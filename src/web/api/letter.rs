@@ -97,15 +97,26 @@ async fn read(
     encoding: Option<Chain>,
     reveal_to: Option<&Actor>,
 ) -> Result<(ETag, Json<FullLetter>), WebError> {
+    let letter = remarks::letter(app, id).await?.ok_or_else(missing::<Letter>)?;
+    full(app, letter, encoding, reveal_to).await.map(|(tag, letter)| (tag, Json(letter)))
+}
+
+/// A letter as it is shown to who asks.
+pub(super) async fn full(
+    app: &AppState,
+    letter: Letter,
+    encoding: Option<Chain>,
+    reveal_to: Option<&Actor>,
+) -> Result<(ETag, FullLetter), WebError> {
     let query = PayloadQuery { encoding, form: None };
-    let letter = Arc::new(remarks::letter(app, id).await?.ok_or_else(missing::<Letter>)?);
+    let (id, letter) = (letter.summary.id, Arc::new(letter));
     let reading = payload::read(app, &letter, &query, reveal_to).await?;
     let letter = payload::without_hidden(letter, &reading);
     // Afterwards, so that it shows who sees this.
     let history = app.store().history(id).await?;
     let refused = app.triage.why_not(&letter.summary, letter.summary.queue.as_deref());
     let tag = ETag(letter.summary.version());
-    Ok((tag, Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, refused))))
+    Ok((tag, FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, refused)))
 }
 
 /// The letter as it stands now, without its contents.

@@ -13,18 +13,23 @@ mod description;
 mod digest_report;
 mod digest_runs;
 mod digests;
+mod doc_schema;
 mod docs;
 mod edit;
+mod export_field;
 mod faults;
 mod group_item;
 mod group_state;
 mod groups;
+mod head;
 mod in_common;
 mod job_report;
 mod jobs;
 mod letter;
 mod letters;
+mod letters_export;
 mod mappings;
+mod markers;
 mod model;
 mod payload;
 mod policies;
@@ -35,7 +40,7 @@ mod reply;
 mod rule_trials;
 mod rules;
 mod schemas;
-mod unknown_parameters;
+mod views;
 mod words;
 
 use std::sync::Arc;
@@ -46,7 +51,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 pub use decode::Decoded;
 
 use description::SignInFacts;
-use unknown_parameters::TakeQuery;
+use head::Heads;
 
 use super::{
     AppState, idempotency,
@@ -61,6 +66,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let once = middleware::from_fn_with_state(Arc::clone(app), idempotency::once);
     let v1 = OpenApiRouter::new()
         .routes(routes!(letters::letters))
+        .routes(routes!(in_common::of_search))
+        .routes(routes!(letters_export::export))
         .routes(routes!(letter::letter, change::change))
         .routes(routes!(letter::reveal))
         .routes(routes!(letter::body))
@@ -105,6 +112,10 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(rule_trials::apply))
         .routes(routes!(schemas::schema, schemas::remove))
         .routes(routes!(schemas::types))
+        .routes(routes!(views::views, views::add))
+        .routes(routes!(views::view, views::set, views::remove))
+        .routes(routes!(markers::markers, markers::add))
+        .routes(routes!(markers::marker, markers::remove))
         .routes(routes!(mappings::mappings, mappings::add))
         .routes(routes!(mappings::mapping, mappings::set, mappings::remove));
     let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add));
@@ -124,8 +135,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let sign_in = SignInFacts { asks: mode != AuthMode::None, cookie };
     let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, &sign_in)).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
-    let take_query = TakeQuery::of(&description);
-    let router = router.route_layer(middleware::from_fn(move |request, next| take_query.clone().check(request, next)));
+    let heads = Heads::of(&description);
+    let router = router.route_layer(middleware::from_fn(move |request, next| heads.clone().check(request, next)));
     let description = Arc::new(description::finished(description, &sign_in));
     let for_docs = Arc::clone(&description);
     router

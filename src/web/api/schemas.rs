@@ -27,7 +27,7 @@ use crate::{
         path_id::{PathId, missing},
         query::{Page, Paging, Parameters, form, parameters},
         security::CurrentUser,
-        upload::Files,
+        upload::{Files, NamedFiles, Naming},
         view::time::timestamp,
     },
 };
@@ -149,14 +149,6 @@ pub async fn schema(
     Ok(Json(SchemaItem::new(version, &catalogue)))
 }
 
-parameters! {
-    /// How to call it.
-    pub Naming {
-        /// What people call the schema; made from the names of the files if left out.
-        "name" name: Option<String> as form::One,
-    }
-}
-
 /// Files of one schema.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes a form")]
@@ -181,10 +173,8 @@ pub struct UploadForm {
 pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Query(naming): Query<Naming>,
-    Files { files, name }: Files,
+    NamedFiles(Files { files, name }): NamedFiles,
 ) -> Result<impl IntoResponse, WebError> {
-    let name = naming.name.or(name);
     let delivery = Delivery { files, name, source: SchemaSource::Upload, by: user.clone() };
     let uploaded = app.schemas.upload(delivery).await.map_err(refusal)?;
     let catalogue = app.schemas.catalogue();

@@ -80,6 +80,8 @@ words! {
     Suggestion = ["all", "canary", "wait", "discard"];
     /// How far a retry that is held back has come.
     JobStage = all!(domain::pacing::Stage);
+    /// What happened.
+    MarkerKind = all!(domain::marker::MarkerKind);
     /// Where a message waits for its automatic retry.
     Via = all!(domain::policy::Via);
     /// Where a schema comes from.

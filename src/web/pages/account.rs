@@ -174,6 +174,7 @@ const fn about(scope: Scope) -> &'static str {
         Scope::Read => "lists, counts, and what failed why; metrics",
         Scope::Payload => "what is in messages, and what is hidden in them",
         Scope::Act => "retry, edit, discard, annotate",
+        Scope::Markers => "set and remove markers, as CI does",
         Scope::Admin => "policies, rules, schemas, digests",
     }
 }
@@ -181,7 +182,8 @@ const fn about(scope: Scope) -> &'static str {
 /// The teams that a token can be confined to.
 fn offered_teams(app: &AppState, user: &User) -> Vec<String> {
     let theirs = user.teams.iter().map(|membership| &membership.team);
-    let configured = app.sign_in.config().teams.keys();
+    let config = app.sign_in.config();
+    let configured = config.teams.keys();
     if user.teams.is_empty() || user.role == Role::Admin {
         configured.cloned().collect()
     } else {

@@ -87,6 +87,8 @@ fn area_choices(chosen: &[Area]) -> Vec<Choice> {
         Area::Schemas => "Schemas",
         Area::Mappings => "Types by queue",
         Area::Digests => "Digests",
+        Area::Markers => "Markers",
+        Area::Views => "Saved views",
         Area::Users => "Users",
         Area::Tokens => "API tokens",
     };

@@ -89,7 +89,7 @@ pub async fn show(
 /// Each digest of the configuration with the last one that was made of it.
 pub(super) async fn plans(store: &StoreReader, digests: &Digests, now: Timestamp) -> Result<Vec<PlanView>, WebError> {
     let mut plans = Vec::new();
-    for plan in digests.plans() {
+    for plan in digests.plans().iter() {
         let last: Vec<DigestRecord> = store.digests(Some(&plan.name), None, 1).await?;
         plans.push(PlanView::new(plan, last.first(), now));
     }
@@ -98,17 +98,17 @@ pub(super) async fn plans(store: &StoreReader, digests: &Digests, now: Timestamp
 
 async fn look_ahead(app: &AppState, name: &str, is_asked: bool) -> Result<Preview, WebError> {
     let plan = plan(app, name)?;
-    let made = app.digests.preview(plan, &app.store()).await?;
-    let destination = destination(plan);
+    let made = app.digests.preview(&plan, &app.store()).await?;
+    let destination = destination(&plan);
     Ok(Preview {
         name: plan.name.clone(),
-        report: ReportView::linked(&made.report, GROUPS_PREVIEWED, plan),
+        report: ReportView::linked(&made.report, GROUPS_PREVIEWED, &plan),
         is_asked: is_asked && !destination.is_empty(),
         destination,
     })
 }
 
-fn plan<'a>(app: &'a AppState, name: &str) -> Result<&'a Plan, WebError> {
+fn plan(app: &AppState, name: &str) -> Result<Plan, WebError> {
     app.digests.plan(Some(name)).map_err(|takes| WebError::not_found(format!("There is no such digest; {takes}.")))
 }
 
@@ -125,8 +125,8 @@ pub async fn send(
     let name: String = pairs.need("name")?;
     pairs.finish("name")?;
     let plan = plan(&app, &name)?;
-    let id = app.digests.send_now(plan, &user).await?;
-    let toast = Toast::done(format!("On its way to {}.", destination(plan)));
+    let id = app.digests.send_now(&plan, &user).await?;
+    let toast = Toast::done(format!("On its way to {}.", destination(&plan)));
     Ok(redirect(&format!("/digests/{id}"), &toast, &headers))
 }
 
@@ -141,7 +141,7 @@ pub async fn digest(
         shell: Shell::load(&app, Page::Digests).await?,
         sent: SentView::new(&record, app.clock.now()),
         report: ReportView::new(&report, usize::MAX),
-        destination: app.digests.plan(Some(&record.name)).map(destination).unwrap_or_default(),
+        destination: app.digests.plan(Some(&record.name)).map(|plan| destination(&plan)).unwrap_or_default(),
     };
     page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))

@@ -23,8 +23,10 @@ use payload_codec::{
 
 use super::{
     actions::redirect,
-    edit_check::{Check, WrongPlace, header_in_words},
-    edit_form::{EditForm, FixedHeaders, HeaderRow, PropertyRow, fixed},
+    back_to::BackTo,
+    edit_check::{Check, WrongPlace, header_in_words, why_only_headers},
+    edit_form::{EditForm, FIELDS, HeaderRow, PropertyRow},
+    edit_headers::{FixedHeaders, fixed},
     fragment,
     shell::{Page, Shell},
     toast::Toast,
@@ -50,20 +52,30 @@ use crate::{
         input::{BodyLimit, FormPairs, body_limit},
         order::read_retry,
         path_id::{PathId, missing},
+        query::further,
         security::{CurrentUser, Visitor},
-        view::{payload::label, report::not_done, text},
+        view::{letter_facts::TITLE, payload::label, report::not_done, text, why},
     },
 };
 
 /// Of a form: a body that is shown as JSON takes several times its size, and once more as a form.
 const LARGEST: usize = 64 << 20;
 
+/// Of contents that are shown twice, as they came beside what is made of them.
+const COMPARED: usize = 256 << 10;
+
 #[derive(Template)]
 #[template(path = "letter/edit.html", blocks = ["check"])]
 struct EditPage {
     shell: Shell,
-    id: LetterId,
+    /// Where it is shown, and this form.
+    back: String,
+    here: String,
+    /// The error it failed with.
+    error: String,
     queue: String,
+    /// What is edited, as it came; empty where there is nothing, or too much to look at both.
+    original: String,
     /// `base64 → gzip → protobuf acme.texts.v1.Text`
     shape: String,
     form: EditForm,
@@ -86,9 +98,10 @@ pub fn limit() -> (DefaultBodyLimit, Extension<BodyLimit>) {
 pub async fn show(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<Letter>,
+    BackTo(back): BackTo,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let desk = Desk::lay(&app, id).await?;
+    let desk = Desk::lay(&app, id, back).await?;
     let form = EditForm::of(desk.text().unwrap_or_default());
     let mut page = desk.page(&app, form, Check::Same).await?;
     page.shell.toast = Toast::from_cookie(&headers).map(|toast| toast.on(&page.shell.here));
@@ -99,6 +112,7 @@ pub async fn act(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<Letter>,
     user: CurrentUser,
+    BackTo(back): BackTo,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -107,16 +121,14 @@ pub async fn act(
     // Scripts name the page they are on.
     pairs.take("back")?;
     let form = EditForm::take(&mut pairs)?;
-    pairs.finish(
-        "text, delay, queue, property:NAME, header:NAME, header_removed, new_name:N, new_value:N, send, part",
-    )?;
-    let desk = Desk::lay(&app, id).await?;
+    pairs.finish(FIELDS)?;
+    let desk = Desk::lay(&app, id, back).await?;
     let edit = desk.edit(&app, &form).await;
     if let (Some(seen), Ok(edit)) = (&seen, &edit)
         && *seen == desk.fingerprint(&form, edit)
     {
         let refusal = match desk.send(&app, &form, edit, &user).await? {
-            Ok(copy) => return Ok(sent(copy, &headers)),
+            Ok(copy) => return Ok(desk.sent(copy, &headers)),
             Err(refusal) => refusal,
         };
         let check = desk.check(&form, Ok(edit.clone()));
@@ -132,63 +144,44 @@ pub async fn act(
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
-/// Nobody but the language itself can write it.
-fn is_read_only(format: Format) -> bool {
-    matches!(format, Format::Pickle | Format::Php | Format::Java)
-}
-
-fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
-    let toast = Toast::done("The edited copy is being retried; the original is discarded.");
-    redirect(&format!("/letters/{copy}"), &toast, headers)
-}
-
 /// A letter that is being edited.
 struct Desk {
     letter: Arc<Letter>,
     reading: Reading,
     reach: EditReach,
+    /// Where it is shown.
+    back: String,
 }
 
 impl Desk {
-    async fn lay(app: &AppState, id: LetterId) -> Result<Self, WebError> {
+    async fn lay(app: &AppState, id: LetterId, back: Option<String>) -> Result<Self, WebError> {
         let letter = Arc::new(app.letter(id).await?.ok_or_else(missing::<Letter>)?);
         // At that queue: the table of routes asks for any.
         [Right::Act, Right::Payload].into_iter().try_for_each(Visitor::need)?;
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         let reach = app.triage.edit_reach(&letter).without_hidden(telling_headers(&letter.message.headers, &reading));
-        Ok(Self { letter, reading, reach })
+        Ok(Self { letter, reading, reach, back: back.unwrap_or_else(|| format!("/letters/{id}")) })
+    }
+
+    /// The copy is shown where the original was.
+    fn sent(&self, copy: LetterId, headers: &HeaderMap) -> Response {
+        let toast = Toast::done("The edited copy is being retried; the original is discarded.");
+        let there = self.back.replacen(&self.letter.summary.id.to_string(), &copy.to_string(), 1);
+        redirect(&there, &toast, headers)
     }
 
     /// What is shown for editing; `None` where there is nothing to edit but headers.
     fn text(&self) -> Option<&str> {
+        if why_only_headers(&self.reading).is_some() {
+            return None;
+        }
         match &self.reading.content {
             // With its comments, and in its own layout.
-            Content::Json(_) if self.reading.unwrapped.format == Format::Yaml && self.why_only_headers().is_none() => {
+            Content::Json(_) if self.reading.unwrapped.format == Format::Yaml => {
                 std::str::from_utf8(self.reading.unwrapped.payload()).ok()
             }
-            Content::Json(text) | Content::Text(text) if self.why_only_headers().is_none() => Some(text),
+            Content::Json(text) | Content::Text(text) => Some(text),
             _ => None,
-        }
-    }
-
-    fn why_only_headers(&self) -> Option<String> {
-        let is_guessed = self.reading.named.as_ref().is_none_or(|named| named.confidence.is_some());
-        match &self.reading.content {
-            Content::Hidden(why) => Some(why.clone()),
-            Content::Binary => Some("Only the bytes of its contents can be shown.".to_owned()),
-            Content::Json(_) if is_read_only(self.reading.unwrapped.format) => {
-                Some(format!("{} is shown and never written.", label(self.reading.unwrapped.format)))
-            }
-            Content::Json(_) if self.reading.unwrapped.format == Format::Protobuf && is_guessed => {
-                Some("Its type is not certain. Choose its type on its page to edit its contents.".to_owned())
-            }
-            Content::Text(text) if text.contains('\0') => {
-                Some("It has NUL characters, which no text field can hold.".to_owned())
-            }
-            Content::Json(_) | Content::Text(_) if self.reading.hides && self.reading.decoded_as.is_none() => {
-                Some("It has hidden values, and without a type they could not be kept.".to_owned())
-            }
-            Content::Json(_) | Content::Text(_) => None,
         }
     }
 
@@ -281,10 +274,13 @@ impl Desk {
         let format = label(self.reading.unwrapped.format).to_owned();
         let shape = steps.chain([format]).collect::<Vec<_>>().join(" → ");
         let named = self.reading.named.as_ref().map(|named| format!(" {}", named.name)).unwrap_or_default();
-        let here = format!("/letters/{}/edit", summary.id);
+        let here = further(&format!("/letters/{}/edit", summary.id), [("back", &*self.back)].into_iter());
         Ok(EditPage {
-            shell: Shell { here, ..Shell::load(app, Page::Letters).await? },
-            id: summary.id,
+            shell: Shell { here: here.clone(), ..Shell::load(app, Page::Letters).await? },
+            back: self.back.clone(),
+            here,
+            error: text::shortened(&why::title(summary).0, TITLE),
+            original: self.text().filter(|text| text.len() <= COMPARED).map(str::to_owned).unwrap_or_default(),
             queue: summary.queue.clone().unwrap_or_default(),
             shape: text::one_line(&format!("{shape}{named}")),
             headers: form.rows(&self.reach),
@@ -293,7 +289,7 @@ impl Desk {
             no_properties: self.reach.why_no_properties(),
             form,
             remarks: self.reading.remarks.clone(),
-            only_headers: self.why_only_headers(),
+            only_headers: why_only_headers(&self.reading),
             check,
         })
     }

@@ -1,15 +1,18 @@
 //! The form in which a message is edited: its contents, its headers, where and when it goes.
 
-use amqp_message::field::FieldValue;
+use amqp_message::{field::FieldValue, scalar::ScalarType};
 
+use super::edit_headers::{Editable, NewHeader, editable};
 use crate::{
     domain::edit::{HeaderEdit, Property, PropertyEdit},
     services::triage::edits::EditReach,
-    web::{error::WebError, query::Pairs, view::text},
+    web::{error::WebError, query::Pairs},
 };
 
-/// Rows for headers that are not there yet.
-const SPARE_ROWS: usize = 2;
+/// All fields that it has, for who sends another.
+pub const FIELDS: &str = "text, delay, queue, property:NAME, header:NAME, header_type:NAME, header_removed, new_name:N, new_type:N, new_value:N, send, part";
+/// Headers that can be added at once; there is always one more blank row than there are new ones.
+const MOST_NEW: usize = 50;
 
 /// As it was typed.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +22,10 @@ pub struct EditForm {
     pub queue: String,
     /// What is typed for headers that are there.
     headers: Vec<(String, String)>,
+    /// The types that are chosen for them.
+    types: Vec<(String, ScalarType)>,
     /// Headers that are not there yet.
-    new: Vec<(String, String)>,
+    new: Vec<NewHeader>,
     removed: Vec<String>,
     /// What is typed for properties.
     properties: Vec<(Property, String)>,
@@ -31,12 +36,20 @@ pub struct EditForm {
 /// One header in the form.
 pub struct HeaderRow {
     pub name: String,
+    pub kind: ScalarType,
     pub value: String,
     pub is_removed: bool,
     /// It has several lines, which a simple field would run together.
     pub is_long: bool,
-    /// It is not there yet.
-    pub is_new: bool,
+    /// Of one that is not there yet, its number among these.
+    pub new: Option<usize>,
+}
+
+impl HeaderRow {
+    /// All that a header can be.
+    pub fn types(&self) -> &'static [ScalarType] {
+        ScalarType::ALL
+    }
 }
 
 /// One property in the form.
@@ -48,12 +61,6 @@ pub struct PropertyRow {
     pub is_number: bool,
 }
 
-/// Headers that cannot be edited, all for one reason.
-pub struct FixedHeaders {
-    pub names: Vec<String>,
-    pub why: String,
-}
-
 impl EditForm {
     pub fn of(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
@@ -63,19 +70,16 @@ impl EditForm {
         let text = pairs.take("text")?.unwrap_or_default();
         let (delay, queue) = (pairs.take("delay")?.unwrap_or_default(), pairs.take("queue")?.unwrap_or_default());
         let removed = pairs.take_all("header_removed");
-        let named: Vec<String> =
-            pairs.iter().map(|(key, _)| key).filter(|key| key.starts_with(VALUE)).cloned().collect();
-        let mut headers = Vec::new();
-        for key in named {
-            let value = pairs.take(&key)?.unwrap_or_default();
-            headers.push((key.strip_prefix(VALUE).unwrap_or(&key).to_owned(), value));
-        }
+        let headers = take_named(pairs, VALUE)?;
+        let types = take_named(pairs, TYPE)?.into_iter().map(|(name, kind)| read_type(&kind).map(|kind| (name, kind)));
+        let types = types.collect::<Result<_, _>>()?;
         let mut new = Vec::new();
-        for row in 0..SPARE_ROWS {
+        for row in 0..MOST_NEW {
             let name = pairs.take(&format!("new_name:{row}"))?.unwrap_or_default();
             let value = pairs.take(&format!("new_value:{row}"))?.unwrap_or_default();
+            let kind = pairs.take(&format!("new_type:{row}"))?.map(|kind| read_type(&kind)).transpose()?;
             if !name.trim().is_empty() {
-                new.push((name.trim().to_owned(), value));
+                new.push(NewHeader { name: name.trim().to_owned(), kind, value });
             }
         }
         let mut properties = Vec::new();
@@ -84,7 +88,7 @@ impl EditForm {
                 properties.push((property, value));
             }
         }
-        Ok(Self { text, delay, queue, headers, new, removed, properties, is_filled: true })
+        Ok(Self { text, delay, queue, headers, types, new, removed, properties, is_filled: true })
     }
 
     /// Where it is to go, if that is named.
@@ -97,22 +101,32 @@ impl EditForm {
         with_breaks_of(shown, &self.text)
     }
 
-    /// What it changes in the headers. A field that was emptied is an empty text.
+    /// What it changes in the headers, as far as it can. A field that was emptied is an empty text.
     pub fn header_edits(&self, reach: &EditReach) -> Vec<HeaderEdit> {
         if !self.is_filled {
             return Vec::new();
         }
         let mut edits = Vec::new();
-        for (name, value) in editable(reach) {
-            let typed = with_breaks_of(value, self.typed(name));
-            if self.removed.iter().any(|removed| removed == name) {
-                edits.push(HeaderEdit::Remove { name: name.to_owned() });
-            } else if typed != value {
-                edits.push(HeaderEdit::Set { name: name.to_owned(), value: typed });
+        for header in editable(reach) {
+            if self.removed.iter().any(|removed| removed == header.name) {
+                edits.push(HeaderEdit::Remove { name: header.name.to_owned() });
+            } else if let Some(Ok(value)) = self.changed(&header) {
+                edits.push(HeaderEdit::Set { name: header.name.to_owned(), value });
             }
         }
-        edits.extend(self.new.iter().map(|(name, value)| HeaderEdit::Set { name: name.clone(), value: value.clone() }));
+        edits.extend(self.new.iter().filter_map(|header| header.edit().ok()));
         edits
+    }
+
+    /// What is typed for a header where it differs, or why that cannot be. It keeps its type where no other is chosen.
+    fn changed(&self, header: &Editable<'_>) -> Option<Result<FieldValue, String>> {
+        let kind = self.kind(header.name);
+        if kind.is_none() && header.kind != ScalarType::Text && !self.has(header.name) {
+            return None;
+        }
+        let kind = kind.unwrap_or(header.kind);
+        let typed = with_breaks_of(&header.text, self.typed(header.name));
+        (kind != header.kind || typed != header.text).then(|| kind.read(&typed))
     }
 
     /// What it changes in the properties, or their names with what they take. One that was emptied goes.
@@ -160,42 +174,60 @@ impl EditForm {
         Property::ALL.iter().copied().map(row).collect()
     }
 
-    /// Why headers that are new cannot be so: their names, and reasons.
+    /// Why headers cannot be as typed: their names, and reasons.
     pub fn wrong_headers(&self, reach: &EditReach) -> Vec<(String, String)> {
-        let reason = |row: usize, name: &str| {
-            let is_twice = self.new.iter().take(row).any(|(other, _)| other == name);
+        let reason = |row: usize, header: &NewHeader| {
+            let is_twice = self.new.iter().take(row).any(|other| other.name == header.name);
             match () {
-                () if reach.headers().any(|(other, _)| other == name) => {
+                () if reach.headers().any(|(other, _)| other == header.name) => {
                     Some("there is a header of that name already".to_owned())
                 }
                 () if is_twice => Some("it is there twice".to_owned()),
-                () => reach.why_not(name).map(|why| format!("it is not for editing: {why}")),
+                () => match reach.why_not(&header.name) {
+                    Some(why) => Some(format!("it is not for editing: {why}")),
+                    None => header.edit().err(),
+                },
             }
         };
         let new = self.new.iter().enumerate();
-        new.filter_map(|(row, (name, _))| Some((name.clone(), reason(row, name)?))).collect()
+        let new = new.filter_map(|(row, header)| Some((header.name.clone(), reason(row, header)?)));
+        let is_kept = |header: &Editable<'_>| !self.removed.iter().any(|removed| removed == header.name);
+        let changed = editable(reach).filter(is_kept);
+        let changed = changed.filter_map(|header| Some((header.name.to_owned(), self.changed(&header)?.err()?)));
+        if self.is_filled { changed.chain(new).collect() } else { Vec::new() }
     }
 
     /// The headers that can be edited, and rows for new ones where there can be such.
     pub fn rows(&self, reach: &EditReach) -> Vec<HeaderRow> {
-        let row = |(name, value): (&str, &str)| HeaderRow {
+        let row = |Editable { name, kind, text }: Editable<'_>| HeaderRow {
             name: name.to_owned(),
-            value: if self.is_filled { self.typed(name) } else { value }.to_owned(),
+            kind: self.kind(name).unwrap_or(kind),
             is_removed: self.removed.iter().any(|removed| removed == name),
-            is_long: value.contains(['\r', '\n']),
-            is_new: false,
+            is_long: text.contains(['\r', '\n']),
+            value: if self.is_filled { self.typed(name).to_owned() } else { text },
+            new: None,
         };
         let mut rows: Vec<HeaderRow> = editable(reach).map(row).collect();
-        let spare = std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS);
-        let n_new = if reach.why_none_new().is_none() { SPARE_ROWS } else { self.new.len() };
-        rows.extend(self.new.iter().cloned().chain(spare).take(n_new).map(|(name, value)| HeaderRow {
-            name,
-            value,
+        let n_new = if reach.why_none_new().is_none() { self.new.len() + 1 } else { self.new.len() };
+        let new = self.new.iter().cloned().chain([NewHeader::default()]).take(n_new.min(MOST_NEW)).enumerate();
+        rows.extend(new.map(|(number, header)| HeaderRow {
+            kind: header.kind(),
+            name: header.name,
+            value: header.value,
             is_removed: false,
             is_long: false,
-            is_new: true,
+            new: Some(number),
         }));
         rows
+    }
+
+    /// The type that is chosen for a header.
+    fn kind(&self, name: &str) -> Option<ScalarType> {
+        self.types.iter().find(|(typed, _)| typed == name).map(|(_, kind)| *kind)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.headers.iter().any(|(typed, _)| typed == name)
     }
 
     /// Empty values are not sent.
@@ -209,39 +241,6 @@ fn shown(reach: &EditReach, property: Property) -> Option<String> {
     reach.property(property).filter(|value| !value.contains(['\0', '\r', '\n']))
 }
 
-/// The headers that cannot be edited, by why.
-pub fn fixed(reach: &EditReach) -> Vec<FixedHeaders> {
-    let mut fixed: Vec<FixedHeaders> = Vec::new();
-    for (name, value) in reach.headers() {
-        let Some(why) = why_fixed(reach, name, value) else { continue };
-        let name = text::one_line(name);
-        match fixed.iter_mut().find(|fixed| fixed.why == why) {
-            Some(others) if others.names.contains(&name) => {}
-            Some(others) => others.names.push(name),
-            None => fixed.push(FixedHeaders { names: vec![name], why }),
-        }
-    }
-    fixed
-}
-
-fn editable(reach: &EditReach) -> impl Iterator<Item = (&str, &str)> {
-    let is_editable = |(name, value): &(&str, &FieldValue)| why_fixed(reach, name, value).is_none();
-    reach.headers().filter(is_editable).filter_map(|(name, value)| Some((name, value.as_str()?)))
-}
-
-/// No field of a page can hold a NUL, and one of several headers of the same name could not be told from the others.
-fn why_fixed(reach: &EditReach, name: &str, value: &FieldValue) -> Option<String> {
-    let why = match value.as_str() {
-        _ if reach.headers().filter(|(other, _)| *other == name).count() > 1 => "there are several of that name",
-        Some(text) if name.contains(['\0', '\r', '\n']) || text.contains('\0') => {
-            "it has characters that no field of a page can hold"
-        }
-        Some(_) => return reach.why_not(name),
-        None => return reach.why_not(name).or_else(|| Some("it is no text".to_owned())),
-    };
-    Some(why.to_owned())
-}
-
 /// Forms send all line breaks as CR LF, and scripts as LF. What was typed gets those that were there.
 fn with_breaks_of(shown: &str, typed: &str) -> String {
     let plain = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n");
@@ -253,8 +252,23 @@ fn with_breaks_of(shown: &str, typed: &str) -> String {
     }
 }
 
-/// What the name of the field of a header begins with.
+/// What the names of the fields of a header begin with.
 const VALUE: &str = "header:";
+const TYPE: &str = "header_type:";
+
+/// All fields whose names begin so, by what follows there.
+fn take_named(pairs: &mut Pairs, prefix: &str) -> Result<Vec<(String, String)>, WebError> {
+    let keys: Vec<String> = pairs.iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix)).cloned().collect();
+    let named = keys.into_iter().map(|key| {
+        let value = pairs.take(&key)?.unwrap_or_default();
+        Ok((key.strip_prefix(prefix).unwrap_or(&key).to_owned(), value))
+    });
+    named.collect()
+}
+
+fn read_type(text: &str) -> Result<ScalarType, WebError> {
+    text.parse().map_err(|why: String| WebError::unprocessable(why))
+}
 
 #[cfg(test)]
 mod tests {
@@ -269,14 +283,18 @@ mod tests {
     fn headers() -> EditReach {
         let text = |name: &str, value: &str| (name.to_owned(), FieldValue::string(value));
         let number = ("n".to_owned(), FieldValue::LongInt(1));
-        reach([text("tenant", "acme"), text("x-death", "no"), number, text("trace", "t")].into_iter().collect())
+        let many = ("many".to_owned(), FieldValue::Array(Vec::new()));
+        reach([text("tenant", "acme"), text("x-death", "no"), number, many, text("trace", "t")].into_iter().collect())
     }
 
     fn check(form: &str, expected: &[&str]) {
         let form = EditForm::take(&mut Pairs::parse(form.as_bytes())).unwrap();
         let edits = form.header_edits(&headers());
         let edits = edits.iter().map(|edit| match edit {
-            HeaderEdit::Set { name, value } => format!("{name}={value}"),
+            HeaderEdit::Set { name, value } => {
+                let (kind, text) = ScalarType::of(value).unwrap();
+                if kind == ScalarType::Text { format!("{name}={text}") } else { format!("{name}={text}:{kind}") }
+            }
             HeaderEdit::Remove { name } => format!("-{name}"),
         });
         assert_eq!(edits.collect::<Vec<_>>(), expected);
@@ -290,6 +308,20 @@ mod tests {
         check("header:tenant=acme&header:trace=t&header_removed=trace", &["-trace"]);
         check("header:tenant=acme&header:trace=t&new_name:0=a&new_value:0=b&new_name:1=+", &["a=b"]);
         assert_eq!(EditForm::of("x").header_edits(&headers()), []);
+    }
+
+    #[test]
+    fn a_header_keeps_its_type_or_gets_another() {
+        let texts = "header:tenant=acme&header:trace=t";
+        let check = |form: &str, expected: &[&str]| check(&format!("{texts}&{form}"), expected);
+        check("header:n=1", &[]);
+        check("header:n=1&header_type:n=long", &[]);
+        check("header:n=+2+", &["n=2:long"]);
+        check("header:n=1&header_type:n=longlong", &["n=1:longlong"]);
+        check("header:n=1&header_type:n=text", &["n=1"]);
+        check("header:n=x&header_type:n=long", &[]);
+        check("new_name:0=a&new_type:0=bool&new_value:0=true", &["a=true:bool"]);
+        assert!(EditForm::take(&mut Pairs::parse(b"header:n=1&header_type:n=int")).is_err());
     }
 
     #[test]
@@ -329,6 +361,10 @@ mod tests {
         check("new_name:0=a&new_value:0=b", &[]);
         check("new_name:0=tenant", &["tenant"]);
         check("new_name:0=n", &["n"]);
+        check("header:n=x&header_type:n=long", &["n"]);
+        check("header_type:n=long", &["n"]);
+        check("header:n=x&header_removed=n", &[]);
+        check("new_name:0=a&new_type:0=double&new_value:0=x", &["a"]);
         check("new_name:0=a&new_name:1=a", &["a"]);
         check("new_name:0=x-death", &["x-death"]);
     }
@@ -337,14 +373,15 @@ mod tests {
     fn what_no_page_can_hold_is_not_for_editing() {
         let field = |name: &str, value: &str| (name.to_owned(), FieldValue::string(value));
         let headers = reach([field("nul", "a\0b"), field("a\nb", "c")].into_iter().collect());
-        assert_eq!(EditForm::of("").rows(&headers).len(), SPARE_ROWS);
+        assert_eq!(EditForm::of("").rows(&headers).len(), 1);
     }
 
     #[test]
     fn what_is_not_for_editing_says_why() {
-        let fixed = fixed(&headers());
+        let fixed = crate::web::pages::edit_headers::fixed(&headers());
         let told: Vec<_> = fixed.iter().map(|fixed| (fixed.names.join(", "), &*fixed.why)).collect();
-        let expected = [("x-death", "a retry takes it off or writes it anew"), ("n", "it is no text")];
+        let expected =
+            [("x-death", "a retry takes it off or writes it anew"), ("many", "it is no text, number, boolean or time")];
         let sorted = |mut told: Vec<(String, String)>| {
             told.sort();
             told

@@ -12,6 +12,7 @@ use super::{
     choices::{Choice, queue_names},
     fragment::{self, answer},
     group_buttons::{AskButton, actions, assignees, confirmation_href},
+    letter_links::page_of,
     part::parts,
     shell::{Page, Shell},
     toast::Toast,
@@ -26,13 +27,16 @@ use crate::{
         group::{Group, GroupId, Note},
         job::Bulk,
         letter::{Importance, LetterSummary, Status},
+        marker::Marker,
         version::{Changed, Expected, Version},
     },
     store::ChangeError,
     web::{
         AppState,
+        came_from::CameFrom,
         error::WebError,
         input::FormPairs,
+        marks::{before_group, is_about, with_marks},
         order::{Action, read_note},
         path_id::{PathId, missing},
         query::{LetterQuery, Listed},
@@ -42,6 +46,7 @@ use crate::{
             conflict::ConflictView,
             group::{GroupView, Title, href},
             group_chart::{chart, window},
+            mark::Began,
             number,
             preflight::PreflightView,
             report,
@@ -83,6 +88,8 @@ struct GroupPage {
     confirmation: Option<Confirmation>,
     day: Chart,
     fortnight: Chart,
+    /// What happened shortly before it began.
+    began: Vec<Began>,
     letters: Vec<Row>,
     /// Where the page asks what they have in common.
     in_common: String,
@@ -198,6 +205,8 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     app.reader.hide_in_lists(&mut page.items).await;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let (day, drawn) = (window(now, DAY, 1), |window| chart(&group, hours, window, now, &all_letters(id)));
+    let is_meant = |marker: &Marker| is_about(marker, &group.key.broker, group.key.queue.as_deref());
     let bulk_action = visit.query.all;
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
     let shell = visit.at(here, Shell::new(app, Page::Groups, &facets).await?);
@@ -212,9 +221,10 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
             Some(all) => Some(confirmation(app, all, &group, now, by).await?),
             None => None,
         },
-        day: chart(&group, hours, window(now, DAY, 1), now, &all_letters(id)),
-        fortnight: chart(&group, hours, fortnight, now, &all_letters(id)),
-        letters: page.items.iter().map(|letter| row(letter, now)).collect(),
+        day: with_marks(app, (drawn(day), day), is_meant).await?,
+        fortnight: with_marks(app, (drawn(fortnight), fortnight), is_meant).await?,
+        began: before_group(app, &group).await?,
+        letters: page.items.iter().map(|letter| row(letter, id, now)).collect(),
         all_letters: all_letters(id).href(),
         in_common: format!("{}/in-common", href(id)),
         queues: queues_to_name(&group, &facets),
@@ -260,6 +270,6 @@ fn all_letters(id: GroupId) -> LetterQuery {
     LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) }
 }
 
-fn row(letter: &LetterSummary, now: Timestamp) -> Row {
-    Row::new(letter, format!("/letters/{}", letter.id), false, now)
+fn row(letter: &LetterSummary, group: GroupId, now: Timestamp) -> Row {
+    Row::new(letter, page_of(letter.id, Some(&CameFrom::Group(group))), false, now)
 }

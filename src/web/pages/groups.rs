@@ -10,6 +10,7 @@ use super::{
     fragment::{self, answer},
     group_filters::{Filters, about, count},
     last_visit::LastVisit,
+    next_step::NextStep,
     part::parts,
     shell::{Page, Shell},
     visit::is_refresh,
@@ -80,9 +81,7 @@ enum Empty {
     AllDone {
         everything: String,
     },
-    NothingYet {
-        exchange: String,
-    },
+    NothingYet(NextStep),
     FilterTooNarrow,
     /// None is in the state that is asked for.
     NoneInState,
@@ -207,7 +206,7 @@ fn why_empty(app: &AppState, query: &GroupQuery, counts: &GroupCounts) -> Empty 
         return Empty::FilterTooNarrow;
     }
     if counts.all == 0 {
-        return Empty::NothingYet { exchange: app.settings.dead_letter_exchange.clone() };
+        return Empty::NothingYet(NextStep::of(app));
     }
     if !query.phases.is_empty() {
         return Empty::NoneInState;

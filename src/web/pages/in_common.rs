@@ -1,5 +1,5 @@
-//! `/groups/{id}/in-common`: what the letters of a group have in common. The page of the group asks for it when it is
-//! shown, since it takes longer than all the rest.
+//! `/groups/{id}/in-common` and `/letters/in-common`: what the letters of a group or a search have in common. The page of the
+//! group asks for it when it is shown, since it takes longer than all the rest; the list, when somebody wants to know.
 
 use std::sync::Arc;
 
@@ -10,19 +10,22 @@ use super::{
     fragment::answer,
     part::parts,
     shell::{Page, Shell},
+    visit,
 };
 use crate::{
-    domain::group::Group,
+    domain::{filter::Counted, group::Group},
+    services::causes::FEWEST,
     web::{
         AppState,
         error::WebError,
         input::QueryPairs,
         path_id::{PathId, missing},
         query::{LetterQuery, Listed},
+        search,
         security::Visitor,
         view::{
             group::{Title, href},
-            in_common::InCommonView,
+            in_common::{Compared, InCommonView},
         },
     },
 };
@@ -40,8 +43,11 @@ parts! {
 #[template(path = "group/in_common.html", blocks = ["title", "main", "nav", "panel"])]
 struct InCommonPage {
     shell: Shell,
-    group: String,
-    group_href: String,
+    /// What they are, and where it is.
+    of: String,
+    of_href: String,
+    /// What a link to the list with a cause says.
+    leads: &'static str,
     in_common: InCommonView,
 }
 
@@ -58,12 +64,45 @@ pub async fn show(
     let shell = Shell::new(&app, Page::Groups, &store.counts_overall().await?).await?;
     let page = InCommonPage {
         shell: Shell { is_fragment: part.is_some(), here: format!("{}/in-common", href(id)), ..shell },
-        group: Title::new(&group.key).in_words(),
-        group_href: href(id),
-        in_common: InCommonView::new(&found, |search| {
+        of: Title::new(&group.key).in_words(),
+        of_href: href(id),
+        leads: "Find them",
+        in_common: InCommonView::new(Compared::Group, &found, |search| {
             let list = LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) };
             app.settings.is_search_enabled.then(|| list.href_with(&[("q", search)]))
         }),
     };
     Ok(answer!(page, part, Part::Main => main, Part::Panel => only as_panel))
+}
+
+type Visit = visit::Visit<LetterQuery, Part>;
+
+/// Where it is asked of a list; all letters have nothing to be compared with.
+pub fn address(query: &LetterQuery, total: Counted) -> Option<String> {
+    let is_narrowed = query.with(|query| query.limit = None) != LetterQuery::default();
+    let list = query.with(|_| ()).href();
+    (is_narrowed && total.n >= FEWEST as u64).then(|| in_common(&list))
+}
+
+fn in_common(list: &str) -> String {
+    list.replacen(LetterQuery::PAGE, "/letters/in-common", 1)
+}
+
+pub async fn of_search(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Response, WebError> {
+    let query = &visit.query;
+    search::check(&app, query)?;
+    let (store, filter) = (app.store(), query.page_filter(app.clock.now()));
+    let found = app.causes.in_common_of(&store, &filter, |attribute| query.asks_for(attribute)).await?;
+    let shell = Shell::new(&app, Page::Letters, &store.counts_overall().await?).await?;
+    let here = query.href();
+    let page = InCommonPage {
+        shell: visit.at(in_common(&here), shell),
+        of: "Dead letters".to_owned(),
+        of_href: here,
+        leads: "Add to the search",
+        in_common: InCommonView::new(Compared::Search, &found, |term| {
+            app.settings.is_search_enabled.then(|| query.and(term).href())
+        }),
+    };
+    Ok(answer!(page, visit.part, Part::Main => main, Part::Panel => only as_panel))
 }

@@ -10,7 +10,8 @@ use super::{
     columns,
     fragment::{self, answer},
     letter::{Sight, view},
-    list::{Empty, List, load_list, page_filter},
+    letter_links::Place,
+    list::{Empty, List, load_list},
     part::parts,
     shell::{Page, Shell},
 };
@@ -19,13 +20,10 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        letter_tab::{LetterTab, TabQuery},
         payload::PayloadQuery,
         query::{LetterQuery, Listed, Parameters, form, parameters},
-        view::{
-            letter::{LetterView, Links},
-            number,
-            run::Entry,
-        },
+        view::{letter::LetterView, number, run::Entry},
     },
 };
 
@@ -52,12 +50,12 @@ parameters! {
     }
 }
 
-type Visit = super::visit::Visit<(LetterQuery, (Beside, PayloadQuery)), Part>;
+type Visit = super::visit::Visit<(LetterQuery, (Beside, (TabQuery, PayloadQuery))), Part>;
 
 /// The address of the page with its letter.
 fn here(visit: &Visit) -> String {
-    let (query, (beside, payload)) = &visit.query;
-    let of_letter = [Beside { seen: None, ..beside.clone() }.pairs(), payload.pairs()].concat();
+    let (query, (beside, letter)) = &visit.query;
+    let of_letter = [Beside { seen: None, ..beside.clone() }.pairs(), letter.pairs()].concat();
     query.href_with(&of_letter.iter().map(|(name, value)| (*name, &**value)).collect::<Vec<_>>())
 }
 
@@ -108,7 +106,7 @@ pub async fn show(
 
 async fn load(app: &AppState, visit: &Visit) -> Result<LettersPage, WebError> {
     let (query, (beside, _)) = &visit.query;
-    let facets = app.store().letter_counts(&page_filter(query, app.clock.now())).await?;
+    let facets = app.store().letter_counts(&query.page_filter(app.clock.now())).await?;
     let (list, pane) = tokio::try_join!(load_list(app, query, beside.letter, &facets), load_pane(app, visit))?;
     let shell = visit.at(here(visit), Shell::new(app, Page::Letters, &facets).await?);
     Ok(LettersPage { shell, list, pane })
@@ -121,15 +119,11 @@ async fn load_letter_only(app: &AppState, visit: &Visit) -> Result<LettersPage, 
 }
 
 async fn load_pane(app: &AppState, visit: &Visit) -> Result<Pane, WebError> {
-    let (query, (beside, payload)) = &visit.query;
+    let (query, (beside, (tab, payload))) = &visit.query;
     let Some(id) = beside.letter else { return Ok(Pane::Closed) };
+    let sight = Sight { query: payload.clone(), tab: tab.tab, reveal_to: None };
+    let letter = view(app, id, &sight, &Place::Beside(Box::new(query.clone())), here(visit)).await?;
     let close = query.href();
-    let links = Links {
-        view_base: query.href_with(&[("letter", &id.to_string())]),
-        back: here(visit),
-        close: Some(close.clone()),
-    };
-    let letter = view(app, id, &Sight { query: payload.clone(), reveal_to: None }, links).await?;
     Ok(letter.map_or(Pane::Missing { close }, |letter| Pane::Open(Box::new(letter))))
 }
 
@@ -137,7 +131,7 @@ async fn load_pane(app: &AppState, visit: &Visit) -> Result<Pane, WebError> {
 async fn news(app: &AppState, visit: &Visit) -> Result<String, WebError> {
     let (query, (beside, _)) = &visit.query;
     let seen = Timestamp::from_micros(beside.seen.unwrap_or_default());
-    let mut filter = page_filter(query, app.clock.now());
+    let mut filter = query.page_filter(app.clock.now());
     filter.since = Some(filter.since.map_or(seen, |since| since.max(seen)));
     let count = app.store().count_most(&filter).await?;
     if count.n == 0 {

@@ -11,7 +11,6 @@ use super::{
     bulk_action::{self, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::queue_names,
     fragment::answer,
-    list::page_filter,
     part::MainPart,
     shell::{Page, Shell},
     toast::leads_back,
@@ -124,7 +123,7 @@ pub fn address(list: &LetterQuery, asked: &AskedFrom) -> String {
 
 /// Those of a list that may take the command: a list of all statuses has others.
 fn acted_on(query: &LetterQuery, command: &Command, until: Timestamp) -> LetterFilter {
-    let mut filter = page_filter(query, until);
+    let mut filter = query.page_filter(until);
     let allowed = command.allowed_in();
     let shown = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
     let statuses: Vec<Status> = allowed.iter().filter(|status| shown(status)).copied().collect();

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use amqp_message::time::Timestamp;
 
-use super::{filters::Filters, search_box::SearchBox, sort_menu::SortMenu};
+use super::{filters::Filters, in_common, next_step::NextStep, search_box::SearchBox, sort_menu::SortMenu};
 use crate::{
     domain::{
-        broker::BrokerHealth,
         filter::{Counted, HistogramBar, LetterCounts, LetterFilter, LetterPage, PageRequest, Sort},
         group::Group,
         letter::{Importance, LetterId, LetterSummary, Status},
@@ -17,10 +16,10 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        marks::{may_be_about, with_marks},
         query::{LetterQuery, Listed, Pager},
-        search,
+        saved_views, search,
         view::{
-            broker::BrokerView,
             chart::{Chart, Window},
             number,
             row::Row,
@@ -58,29 +57,24 @@ pub struct List {
     pub matching: Option<String>,
     /// How many there are, as a number.
     pub n: String,
+    /// The list as it is saved.
+    pub saved: String,
+    /// Where the page asks what they have in common, where there is something to compare.
+    pub causes: Option<String>,
+    /// What the addresses of exports say of them.
+    pub exported: String,
 }
 
 /// Why a list is empty: that may be the best news of the day.
 pub enum Empty {
     /// Nothing is open, and letters do arrive.
     AllDone { decided: String },
-    /// Nothing ever came, and the brokers are connected.
-    NothingYet { exchange: String },
-    /// Nothing ever came, and nothing could.
-    NotConnected { brokers: Vec<BrokerView> },
+    /// Nothing ever came.
+    NothingYet(NextStep),
     /// It was not looked for any: the search cannot be understood.
     NotSearched,
     /// There are letters, but not these.
     FilterTooNarrow { everything: String },
-}
-
-/// The filter of a page: without a word about it, only what is open.
-pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
-    let mut filter = query.filter(now);
-    if query.leaves_status_open() && filter.statuses.is_empty() {
-        filter.statuses = vec![Status::Open];
-    }
-    filter
 }
 
 /// What is read of the database for one list.
@@ -110,7 +104,7 @@ pub async fn load_list(
 ) -> Result<List, WebError> {
     let now = app.clock.now();
     let mistakes = search::mistakes(app, query);
-    let mut filter = page_filter(query, now);
+    let mut filter = query.page_filter(now);
     if !mistakes.is_empty() {
         filter.search = Some(Search::nothing());
     }
@@ -163,7 +157,11 @@ pub async fn load_list(
         window,
         bars,
     };
-    Ok(make(app, query, &filter, selected, loaded))
+    let mut list = make(app, query, &filter, selected, loaded);
+    if let Some(chart) = list.chart.take() {
+        list.chart = Some(with_marks(app, (chart, window), |marker| may_be_about(marker, &filter)).await?);
+    }
+    Ok(list)
 }
 
 /// The kept counts know no times; with a time in the filter the database has to count. Those of groups were counted already.
@@ -207,7 +205,6 @@ fn make(
     loaded: Loaded<'_>,
 ) -> List {
     let now = app.clock.now();
-    let brokers = app.brokers.all();
     let href = |id: LetterId| query.href_with(&[("letter", &id.to_string())]);
     let row = |letter: &LetterSummary| {
         let row = Row::new(letter, href(letter.id), selected == Some(letter.id), now);
@@ -225,11 +222,14 @@ fn make(
         subtitle: subtitle(&loaded, filter, now),
         pager: query.pager(loaded.page.next),
         sort: SortMenu::new(query),
-        empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded, &brokers)),
+        empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded)),
         shows_status: filter.statuses.len() != 1,
+        saved: saved_views::written(query),
+        causes: in_common::address(query, loaded.total),
         feed: news_address(query, &loaded.page, now),
         matching: (loaded.total.n > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
         n: format!("{}{}", number::thousands(loaded.total.n), if loaded.total.is_least { "+" } else { "" }),
+        exported: query.exported(&filter.statuses),
         filters: Filters::new(
             app,
             query,
@@ -262,19 +262,12 @@ fn subtitle(loaded: &Loaded, filter: &LetterFilter, now: Timestamp) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded, brokers: &[BrokerHealth]) -> Empty {
-    let now = app.clock.now();
+fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded) -> Empty {
     if !loaded.mistakes.is_empty() {
         return Empty::NotSearched;
     }
     if loaded.facets.is_empty() {
-        let troubled: Vec<_> =
-            brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(BrokerView::is_in_trouble).collect();
-        return if troubled.is_empty() {
-            Empty::NothingYet { exchange: app.settings.dead_letter_exchange.clone() }
-        } else {
-            Empty::NotConnected { brokers: troubled }
-        };
+        return Empty::NothingYet(NextStep::of(app));
     }
     if query.with(|query| query.columns.clear()) == LetterQuery::default() {
         let decided = Tally::new(loaded.facets, &LetterFilter::default()).total();

@@ -7,6 +7,7 @@
 mod account;
 mod actions;
 mod activity;
+mod back_to;
 pub mod banner;
 mod bulk_action;
 mod choices;
@@ -16,8 +17,10 @@ mod digests;
 mod edit;
 mod edit_check;
 mod edit_form;
+mod edit_headers;
 mod filters;
 mod fragment;
+mod get_started;
 mod group;
 mod group_buttons;
 mod group_commands;
@@ -27,11 +30,15 @@ mod in_common;
 mod jobs;
 mod last_visit;
 mod letter;
+mod letter_links;
 mod letters;
 mod letters_all;
 mod list;
 mod mapping_commands;
 mod mapping_form;
+mod markers;
+mod neighbours;
+mod next_step;
 mod overview;
 mod part;
 mod policies;
@@ -53,6 +60,8 @@ mod sort_menu;
 mod target;
 pub mod toast;
 mod users;
+mod views;
+mod views_menu;
 mod visit;
 
 use std::sync::Arc;
@@ -68,6 +77,8 @@ pub fn routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/", get(overview::show))
         .route("/banner", get(banner::show))
+        .route("/get-started", get(get_started::show))
+        .route("/get-started/test", post(get_started::test))
         .route("/groups", get(groups::show))
         .route("/groups/actions", post(group_commands::act))
         .route("/groups/{id}", get(group::show))
@@ -83,6 +94,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/letters", get(letters::show))
         .route("/letters/columns", get(columns::show).post(columns::choose))
         .route("/letters/completions", get(completions::show))
+        .route("/letters/in-common", get(in_common::of_search))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
@@ -107,6 +119,15 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/rules/move", post(rule_commands::step))
         .route("/rules/apply", post(rule_commands::apply))
         .route("/rules/cancel", post(rule_commands::cancel))
+        .route("/views", get(views::show))
+        .route("/views/menu", get(views::menu))
+        .route("/views/{id}", get(views::open))
+        .route("/views/set", post(views::set))
+        .route("/views/remove", post(views::remove))
+        .route("/views/restore", post(views::restore))
+        .route("/markers", get(markers::show))
+        .route("/markers/set", post(markers::set))
+        .route("/markers/remove", post(markers::remove))
         .route("/activity", get(activity::show))
         .route("/schemas", get(schemas::show))
         .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))

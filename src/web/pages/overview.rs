@@ -9,6 +9,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     digests, fragment,
     groups::first_rows,
+    next_step::NextStep,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -21,6 +22,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        marks::with_marks,
         query::{GroupQuery, LetterQuery, Listed},
         queue_health::UnhealthyQueues,
         queue_path,
@@ -65,7 +67,7 @@ struct OverviewPage {
     queues: Vec<QueueLine>,
     n_queues: usize,
     has_letters: bool,
-    dead_letter_exchange: String,
+    next: NextStep,
     decided: u64,
     digests: Vec<PlanView>,
     watch: WatchPanel,
@@ -147,6 +149,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     let bars =
         if window == a_day { bars } else { store.histogram(&everything, window.from, window.to, window.step).await? };
     let groups = first_rows(app, MAX_GROUPS).await?;
+    let chart = Chart::new(window, &bars, now, &all_letters());
     let tally = Tally::new(&facets, &everything);
     let queues = tally::queues(&facets);
     Ok(OverviewPage {
@@ -159,13 +162,13 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         today: Moment::new(now, now).absolute,
         tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &counts, &oldest, now)).collect(),
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
-        chart: Chart::new(window, &bars, now, &all_letters()),
+        chart: with_marks(app, (chart, window), |_| true).await?,
         chart_href: all_letters().href(),
         chart_time: if window == a_day { "last 24 hours".to_owned() } else { fitted(window) },
         n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
-        dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
+        next: NextStep::of(app),
         digests: digests::plans(&app.store(), &app.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
         watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy: UnhealthyQueues::load(app).await? },

@@ -18,6 +18,7 @@ use crate::{
         AppState,
         error::WebError,
         input::FormPairs,
+        marks::{is_about, with_marks},
         order::read_note,
         query::{LetterQuery, Listed, WaitingQuery},
         queue_details::{DAYS, QueueDetails},
@@ -136,6 +137,8 @@ async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
     )?;
     let facts = &details.facts;
     let days = |word, of| DayChart::new(&details.days, word, of);
+    let received = Chart::new(window, &bars, now, &everything);
+    let received = with_marks(app, (received, window), |marker| is_about(marker, broker, Some(queue))).await?;
     let book = app.policies.book();
     Ok(QueuePage {
         name: text::one_line(queue),
@@ -153,7 +156,7 @@ async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
         letters: letters.href(),
         scheduled: number::thousands(details.counts.of(Status::Scheduled)),
         scheduled_href: WaitingQuery { brokers, ..WaitingQuery::of_queue(Some(queue)) }.href(),
-        received: Chart::new(window, &bars, now, &everything),
+        received,
         days: [
             ("Failed", "alarm", days("failed", |day| day.failed)),
             ("Succeeded", "ok", days("succeeded", |day| day.succeeded)),

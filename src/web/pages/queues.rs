@@ -8,6 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     choices::queue_names,
     fragment,
+    next_step::NextStep,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -55,7 +56,7 @@ struct QueuesPage {
     missing: Vec<ConcernLine>,
     /// How far the queues of each broker are known.
     watch: Vec<WatchLine>,
-    dead_letter_exchange: String,
+    next: NextStep,
 }
 
 parameters! {
@@ -122,7 +123,7 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
         unhealthy,
         missing,
         watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
-        dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
+        next: NextStep::of(app),
         shell: Shell::new(app, Page::Queues, &all).await?,
     })
 }

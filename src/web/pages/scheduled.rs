@@ -10,13 +10,16 @@ use super::{
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::NameFields,
     fragment::answer,
+    letter_links::page_of,
+    next_step::NextStep,
     part::ListPart,
     shell::{Page, Shell},
 };
 use crate::{
-    domain::{filter::LetterCounts, job::Bulk, letter::Status, pacing::Pacing},
+    domain::{filter::LetterCounts, job::Bulk, letter::Status, pacing::Pacing, waiting::Waiting},
     web::{
         AppState,
+        came_from::CameFrom,
         error::WebError,
         input::FormPairs,
         order::Action,
@@ -40,6 +43,8 @@ struct ScheduledPage {
     rows: Vec<WaitingRow>,
     /// Whether there are letters that wait outside of the filter.
     is_filtered: bool,
+    /// Where no dead letter has come at all.
+    next: Option<NextStep>,
     /// What can be done with all of them, and where one is asked again.
     all: Vec<(&'static str, String)>,
     total: String,
@@ -68,13 +73,17 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> 
     let (names, beside) = NameFields::new(app, query, &facets);
     let (total, first) = (Tally::new(&facets, &filter).total(), query.with(|_| ()));
     let here = all.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
+    let list = CameFrom::Scheduled(query.href());
+    let row =
+        |waiting: &Waiting| WaitingRow::new(waiting, page_of(waiting.letter.id, Some(&list)), &policies, &pauses, now);
     Ok(ScheduledPage {
         shell: visit.at(here, Shell::new(app, Page::Scheduled, &facets).await?),
         count: count(total),
         names,
         beside: beside.with(|_| ()).pairs(),
-        rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, &pauses, now)).collect(),
+        rows: page.items.iter().map(row).collect(),
         is_filtered: !(filter.queues.is_empty() && query.brokers.is_empty()),
+        next: facets.is_empty().then(|| NextStep::of(app)),
         all: OFFERED.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),
         confirmation: all.filter(|_| total > 0).map(|all| confirmation(all, &first, &facets, now.as_micros())),

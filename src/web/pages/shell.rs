@@ -6,6 +6,7 @@ use super::{
     banner::Banner,
     running_jobs::{JobLine, running_jobs},
     toast::Toast,
+    views_menu::ViewsMenu,
 };
 use crate::{
     domain::{
@@ -26,6 +27,7 @@ word_enum! {
     /// The pages that the navigation leads to.
     Page, "page" {
         Overview = "overview",
+        GetStarted = "get-started",
         Groups = "groups",
         Letters = "letters",
         Scheduled = "scheduled",
@@ -35,6 +37,8 @@ word_enum! {
         Rules = "rules",
         Schemas = "schemas",
         Digests = "digests",
+        Markers = "markers",
+        Views = "views",
         Activity = "activity",
         Api = "api",
         Account = "account",
@@ -57,6 +61,7 @@ pub struct NavItem {
 pub struct Shell {
     pub nav: Vec<NavItem>,
     pub brokers: Vec<BrokerView>,
+    pub views: ViewsMenu,
     /// Jobs that go on, whoever began them.
     pub running_jobs: Vec<JobLine>,
     /// What is wrong with the server.
@@ -73,6 +78,8 @@ pub struct Shell {
     pub is_fragment: bool,
     /// The address of this page, to come back to.
     pub here: String,
+    /// The page of the demo, in the demo.
+    pub demo: String,
     /// Who looks at it; none where nobody has to sign in.
     pub who: Option<WhoView>,
 }
@@ -123,6 +130,7 @@ impl Shell {
         let counts = NavCounts { jobs: some(running_jobs.len() as u64), ..counts };
         Ok(Self {
             running_jobs,
+            views: ViewsMenu::known(app).await?,
             nav: nav(Some(page), counts),
             is_counted: true,
             changes: events::known_changes(),
@@ -130,6 +138,7 @@ impl Shell {
             critical: open_groups[Importance::Critical as usize],
             brokers: brokers(app, now),
             banner: Banner::of(app),
+            demo: app.settings.demo.as_ref().map(ToString::to_string).unwrap_or_default(),
             ..Self::bare()
         })
     }
@@ -139,6 +148,7 @@ impl Shell {
         Self {
             nav: nav(None, NavCounts::default()),
             brokers: Vec::new(),
+            views: ViewsMenu::default(),
             running_jobs: Vec::new(),
             banner: Banner::default(),
             toast: None,
@@ -148,6 +158,7 @@ impl Shell {
             critical: 0,
             is_fragment: false,
             here: String::new(),
+            demo: String::new(),
             who: WhoView::current(),
         }
     }
@@ -188,11 +199,13 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
         NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Dead letters", "l") },
         NavItem { count: waiting, unit: "scheduled", ..item(Page::Scheduled, "/scheduled", "Scheduled retries", "b") },
         NavItem { count: jobs, unit: "under way", ..item(Page::Jobs, "/jobs", "Jobs", "j") },
+        item(Page::Views, "/views", "Saved views", "v"),
         item(Page::Queues, "/queues", "Queues", "q"),
         item(Page::Policies, "/policies", "Policies", "p"),
         item(Page::Rules, "/rules", "Rules", "r"),
         item(Page::Schemas, "/schemas", "Schemas", "s"),
         item(Page::Digests, "/digests", "Digests", "d"),
+        item(Page::Markers, "/markers", "Markers", "m"),
         item(Page::Activity, "/activity", "Activity", "w"),
         item(Page::Api, "/api/docs", "API", "a"),
     ]

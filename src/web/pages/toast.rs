@@ -37,6 +37,8 @@ pub enum Undo {
     Job(Uuid),
     /// Undoing what was done with these groups at that moment, in microseconds since the epoch.
     Groups(Vec<GroupId>, i64),
+    /// Bringing back this view.
+    View(Uuid),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,7 @@ pub fn leads_back(address: &str) -> bool {
         || is_list("/groups")
         || is_list("/scheduled")
         || is_list("/jobs")
+        || is_list("/get-started")
         || ["/letters/", "/groups/", "/jobs/"].iter().any(|page| address.starts_with(page))
 }
 
@@ -91,6 +94,11 @@ impl Toast {
         Self { undo: can_undo.then_some(Undo::Groups(groups, at.as_micros())), ..self }
     }
 
+    /// It removed a view, which can be brought back.
+    pub fn undone_for_view(self, view: Uuid) -> Self {
+        Self { undo: Some(Undo::View(view)), ..self }
+    }
+
     /// What htmx shows of an error.
     pub fn failure(error: &WebError, request_id: Option<String>) -> Self {
         let id = request_id.map(|id| format!(" (request {id})")).unwrap_or_default();
@@ -110,6 +118,7 @@ impl Toast {
                 ("/letters/actions".to_owned(), vec![("id", letters), ("action", "reopen".to_owned()), back])
             }
             Undo::Job(job) => (format!("/jobs/{job}/undo"), vec![back]),
+            Undo::View(view) => ("/views/restore".to_owned(), vec![("id", view.to_string())]),
             Undo::Groups(groups, at) => {
                 let groups = groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
                 let fields = vec![("id", groups), ("action", "undo".to_owned()), ("at", at.to_string()), back];
@@ -131,11 +140,12 @@ impl Toast {
 
     /// The cookie that brings it to the next page.
     pub fn to_cookie(&self) -> Option<HeaderValue> {
+        let view = if let Some(Undo::View(view)) = &self.undo { view.to_string() } else { String::new() };
         let (ids, job, at): (Vec<Uuid>, _, _) = match &self.undo {
             Some(Undo::Letters(letters)) => (letters.iter().map(|id| id.as_uuid()).collect(), String::new(), None),
             Some(Undo::Groups(groups, at)) => (groups.iter().map(|id| id.as_uuid()).collect(), String::new(), Some(at)),
             Some(Undo::Job(job)) => (Vec::new(), job.to_string(), None),
-            None => (Vec::new(), String::new(), None),
+            Some(Undo::View(_)) | None => (Vec::new(), String::new(), None),
         };
         let ids: Vec<u8> = ids.iter().flat_map(|id| *id.as_bytes()).collect();
         let value = url::form_urlencoded::Serializer::new(String::new())
@@ -143,6 +153,7 @@ impl Toast {
             .append_pair("text", &self.text)
             .append_pair("letters", &BASE64_URL_SAFE_NO_PAD.encode(ids))
             .append_pair("job", &job)
+            .append_pair("view", &view)
             .append_pair("at", &at.map(i64::to_string).unwrap_or_default())
             .finish();
         HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict")).ok()
@@ -161,6 +172,9 @@ impl Toast {
         }
         if let Some(job) = pairs.take_parsed("job").ok()? {
             return Some(Self::done(text).undone_by_job(job));
+        }
+        if let Some(view) = pairs.take_parsed("view").ok()? {
+            return Some(Self::done(text).undone_for_view(view));
         }
         let letters = BASE64_URL_SAFE_NO_PAD.decode(pairs.take("letters").ok()?.unwrap_or_default()).ok()?;
         let ids = letters.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok());
@@ -205,6 +219,8 @@ mod tests {
         let groups = vec![GroupId::from_uuid(Uuid::from_u128(9))];
         let of_groups = Toast::done("Resolved 1 group.").undone_for(groups, Timestamp::from_micros(-5));
         assert_eq!(carried(&of_groups), Some(of_groups));
+        let of_view = Toast::done("Removed").undone_for_view(Uuid::from_u128(3));
+        assert_eq!(carried(&of_view), Some(of_view));
         let failed = Toast::failed("no");
         assert_eq!(carried(&failed), Some(failed));
     }

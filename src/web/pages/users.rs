@@ -134,7 +134,8 @@ pub async fn change(
 /// Those of the configuration that somebody is to be in, or what is wrong with what was typed.
 fn take_teams(app: &AppState, pairs: &mut Pairs) -> Result<Result<Vec<Membership>, String>, WebError> {
     let text = pairs.take("teams")?.unwrap_or_default();
-    let known = &app.sign_in.config().teams;
+    let config = app.sign_in.config();
+    let known = &config.teams;
     Ok(read_memberships(&text).and_then(|teams| {
         match teams.iter().find(|membership| !known.contains_key(&membership.team)) {
             Some(unknown) => Err(format!("there is no team {:?}", unknown.team)),

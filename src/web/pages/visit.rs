@@ -51,6 +51,8 @@ impl<Q, P> Visit<Q, P> {
     /// What surrounds the page, which is at `here`.
     pub fn at(&self, here: String, shell: Shell) -> Shell {
         let toast = self.toast.clone().map(|toast| toast.on(&here));
-        Shell { toast, is_fragment: self.part.is_some(), here, ..shell }
+        let mut views = shell.views;
+        views.mark(&here);
+        Shell { toast, is_fragment: self.part.is_some(), here, views, ..shell }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
         group::{GroupCursor, GroupId},
         job::JobPlace,
         letter::{Importance, LetterId},
+        marker::MarkerPlace,
         waiting::WaitingCursor,
     },
     store::DigestPlace,
@@ -48,6 +49,17 @@ impl Place for WaitingCursor {
 }
 
 impl Place for JobPlace {
+    fn to_bytes(&self) -> Vec<u8> {
+        time_and_id(self.at, self.id)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (at, id) = read_time_and_id(bytes)?;
+        Some(Self { at, id })
+    }
+}
+
+impl Place for MarkerPlace {
     fn to_bytes(&self) -> Vec<u8> {
         time_and_id(self.at, self.id)
     }

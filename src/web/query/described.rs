@@ -18,6 +18,7 @@ use crate::{
         group_state::{Assignee, Phase},
         job::JobState,
         letter::{Importance, LetterId, Status},
+        marker::MarkerKind,
     },
     web::codes::FaultCode,
 };
@@ -53,7 +54,7 @@ macro_rules! described {
     };
 }
 pub(crate) use described;
-described!(Area, GroupSort, Importance, Phase, Reason, Sort, Status, JobState);
+described!(Area, GroupSort, Importance, MarkerKind, Phase, Reason, Sort, Status, JobState);
 
 fn uuid() -> Object {
     let format = SchemaFormat::KnownFormat(KnownFormat::Uuid);

@@ -11,6 +11,7 @@ pub mod form;
 mod groups;
 mod jobs;
 mod listed;
+mod markers;
 mod page;
 mod pairs;
 mod parameters;
@@ -34,8 +35,9 @@ pub use digests::DigestQuery;
 pub use groups::GroupQuery;
 pub use jobs::JobQuery;
 pub use listed::{Listed, Pager, ROWS, listed_page};
+pub use markers::MarkerQuery;
 pub use page::{Page, Paging};
-pub use pairs::Pairs;
+pub use pairs::{Pairs, address, borrowed, further};
 pub(crate) use parameters::parameters;
 pub use parameters::{Form, Parameters};
 pub use search::SearchText;
@@ -121,9 +123,36 @@ impl LetterQuery {
         Self { search: search.filter(|_| given.next().is_none()), ..Self::default() }
     }
 
+    /// The filter of a page: without a word about it, only what is open.
+    pub fn page_filter(&self, now: Timestamp) -> LetterFilter {
+        let mut filter = self.filter(now);
+        if self.leaves_status_open() && filter.statuses.is_empty() {
+            filter.statuses = vec![Status::Open];
+        }
+        filter
+    }
+
+    /// Whether its search asks something of that field.
+    pub fn asks_for(&self, field: &str) -> bool {
+        self.search.as_ref().and_then(|search| search.parsed().ok()).is_some_and(|parsed| parsed.asks_for(field))
+    }
+
+    /// The same, narrowed by one more term of the search.
+    pub fn and(&self, term: &str) -> Self {
+        let parsed = self.search.as_ref().and_then(|search| search.parsed().ok());
+        let text = parsed.map_or_else(|| term.to_owned(), |parsed| parsed.and(term));
+        self.with(|query| query.search = text.parse().ok())
+    }
+
     /// Whether it does not say which statuses are meant.
     pub fn leaves_status_open(&self) -> bool {
         self.statuses.is_none() && !self.search.as_ref().is_some_and(SearchText::names_status)
+    }
+
+    /// The words for the same letters in these statuses, all of them: `?status=open&queue=texts`.
+    pub fn exported(&self, statuses: &[Status]) -> String {
+        let all = self.with(|query| (query.statuses, query.limit) = (Some(statuses.to_vec()), None));
+        all.href().trim_start_matches(Self::PAGE).to_owned()
     }
 
     /// The letters of one group that are open, or of that status.

@@ -138,6 +138,16 @@ pub fn address<'a>(page: &str, pairs: impl Iterator<Item = (&'a str, &'a str)>) 
     if query.is_empty() { page.to_owned() } else { format!("{page}?{query}") }
 }
 
+/// An address with further words behind what it says already.
+pub fn further<'a>(base: &str, pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let said = encode(pairs);
+    match said.is_empty() {
+        true => base.to_owned(),
+        false if base.contains('?') => format!("{base}&{said}"),
+        false => format!("{base}?{said}"),
+    }
+}
+
 /// Pairs as they are encoded.
 pub fn borrowed<'a>(pairs: &'a [(&'static str, String)]) -> impl Iterator<Item = (&'a str, &'a str)> {
     pairs.iter().map(|(name, value)| (*name, value.as_str()))

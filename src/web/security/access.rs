@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 
-use crate::domain::access::Right::{self, Act, Admin, Payload, Read, Reveal};
+use crate::domain::access::Right::{self, Act, Admin, Mark, Payload, Read, Reveal};
 
 /// What a route takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ const PAGES: &[Entry] = &[
     ("GET", "/banner", Page(&[Read])),
     ("GET", "/events", Page(&[Read])),
     ("GET", "/api/docs", Page(&[Read])),
+    ("GET", "/get-started", Page(&[Read])),
+    ("POST", "/get-started/test", Page(&[Act])),
     ("GET", "/groups", Page(&[Read])),
     ("POST", "/groups/actions", Page(&[Act])),
     ("GET", "/groups/{id}", Page(&[Read])),
@@ -46,6 +48,8 @@ const PAGES: &[Entry] = &[
     ("GET", "/letters/completions", Page(&[Read])),
     ("GET", "/letters/columns", Page(&[Read])),
     ("POST", "/letters/columns", Page(&[Read])),
+    // Payloads have no part in it without the right to see them.
+    ("GET", "/letters/in-common", Page(&[Read])),
     ("GET", "/letters/{id}", Page(&[Read])),
     ("POST", "/letters/{id}/reveal", Page(&[Reveal])),
     ("GET", "/letters/{id}/edit", Page(&[Act, Payload])),
@@ -72,6 +76,16 @@ const PAGES: &[Entry] = &[
     ("POST", "/rules/move", Page(&[Admin])),
     ("POST", "/rules/apply", Page(&[Admin])),
     ("POST", "/rules/cancel", Page(&[Admin])),
+    // What is saved there is one's own.
+    ("GET", "/views", Page(&[Read])),
+    ("GET", "/views/menu", Page(&[Read])),
+    ("GET", "/views/{id}", Page(&[Read])),
+    ("POST", "/views/set", Page(&[Read])),
+    ("POST", "/views/remove", Page(&[Read])),
+    ("POST", "/views/restore", Page(&[Read])),
+    ("GET", "/markers", Page(&[Read])),
+    ("POST", "/markers/set", Page(&[Mark])),
+    ("POST", "/markers/remove", Page(&[Mark])),
     ("GET", "/activity", Page(&[Read])),
     ("GET", "/schemas", Page(&[Read])),
     ("POST", "/schemas/upload", Page(&[Admin])),
@@ -105,6 +119,9 @@ const CALLS: &[Entry] = &[
     ("GET", "/metrics", Metrics),
     ("GET", "/api/openapi.json", Nothing),
     ("GET", "/api/v1/letters", Rights(&[Read])),
+    ("GET", "/api/v1/letters/in-common", Rights(&[Read])),
+    // As of a single letter; what is hidden takes the right to reveal it.
+    ("GET", "/api/v1/letters/export", Rights(&[Read])),
     // What is in the message is left out without the right to see it.
     ("GET", "/api/v1/letters/{id}", Rights(&[Read])),
     ("PATCH", "/api/v1/letters/{id}", Rights(&[Act])),
@@ -136,6 +153,15 @@ const CALLS: &[Entry] = &[
     ("GET", "/api/v1/queues/{broker}/{queue}", Rights(&[Read])),
     ("POST", "/api/v1/queues/{broker}/{queue}/pause", Rights(&[Act])),
     ("POST", "/api/v1/queues/{broker}/{queue}/resume", Rights(&[Act])),
+    ("GET", "/api/v1/views", Rights(&[Read])),
+    ("POST", "/api/v1/views", Rights(&[Act])),
+    ("GET", "/api/v1/views/{id}", Rights(&[Read])),
+    ("PUT", "/api/v1/views/{id}", Rights(&[Act])),
+    ("DELETE", "/api/v1/views/{id}", Rights(&[Act])),
+    ("GET", "/api/v1/markers", Rights(&[Read])),
+    ("POST", "/api/v1/markers", Rights(&[Mark])),
+    ("GET", "/api/v1/markers/{id}", Rights(&[Read])),
+    ("DELETE", "/api/v1/markers/{id}", Rights(&[Mark])),
     ("GET", "/api/v1/activity", Rights(&[Read])),
     ("GET", "/api/v1/activity.ndjson", Rights(&[Read])),
     ("GET", "/api/v1/activity.csv", Rights(&[Read])),

@@ -94,7 +94,8 @@ fn once<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, WebEr
 
 /// The header is worth something only where it comes from the proxy itself.
 async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_use: bool) -> Result<Who, WebError> {
-    let proxy = &app.sign_in.config().proxy;
+    let config = app.sign_in.config();
+    let proxy = &config.proxy;
     if !is_within(peer, &proxy.from) {
         let detail = format!("{peer} is none of the proxies in auth.proxy.from, through which people come in here.");
         return Err(WebError::new(StatusCode::FORBIDDEN, detail).with_code(ProblemCode::ForeignProxy));

@@ -13,7 +13,7 @@ mod own_path;
 mod store;
 mod user;
 
-pub use access::{Need, need_of, table};
+pub use access::{Need, missing as missing_right, need_of, table};
 pub use address::{Peer, is_within};
 pub use cookies::{PrivateCookie, cookie};
 pub use cross_site::refuse_other_sites;

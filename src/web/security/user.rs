@@ -66,6 +66,11 @@ impl Visitor {
         !self.grants.scope(Right::Read).is_everything()
     }
 
+    /// Whether who asks sees what is of this queue.
+    pub fn sees_queue(broker: &str, queue: &str) -> bool {
+        Self::current().is_none_or(|visitor| visitor.grants.may_at(Right::Read, broker, queue))
+    }
+
     /// From now on, who asks looks at what is of this queue.
     pub fn looks_at_queue(broker: &str, queue: Option<&str>) {
         let _ = VISITOR.try_with(|visitor| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amqp_message::time::Timestamp;
 
-use super::{number, time};
+use super::{mark::Mark, number, time};
 use crate::{
     domain::{filter::HistogramBar, letter::Importance},
     web::query::{LetterQuery, Listed, When},
@@ -96,6 +96,8 @@ pub struct Chart {
     /// For the brush: seconds since the epoch at the left edge, and seconds a bar.
     pub from_seconds: i64,
     pub step_seconds: u64,
+    /// What happened meanwhile.
+    pub marks: Vec<Mark>,
 }
 
 /// A round time on the axis.
@@ -158,6 +160,7 @@ impl Chart {
             from_seconds: window.from.as_micros().div_euclid(1_000_000),
             step_seconds: window.step.as_secs(),
             list: from_to(None, None),
+            marks: Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
         mapping::ActiveMapping,
         policy::{ActivePolicy, Origin},
         rule::ActiveRule,
+        saved_view::SavedView,
         version::{Changed, Versioned},
     },
     web::error::WebError,
@@ -68,6 +69,23 @@ impl Shared for ActiveMapping {
         let mapping = &self.mapping;
         let (carrier, pattern) = (carrier_words(mapping.carrier), text::one_line(&mapping.pattern));
         vec![("", format!("Messages of {carrier} {pattern} have the type {}", mapping.message_type))]
+    }
+}
+
+impl Shared for SavedView {
+    const NAME: &'static str = "view";
+
+    fn set(&self) -> Option<(&Actor, Timestamp)> {
+        Some((&self.by, self.set_at))
+    }
+
+    fn parts(&self) -> Vec<(&'static str, String)> {
+        let shared = if self.content.is_shared { "shared" } else { "private" };
+        vec![
+            ("Name", text::one_line(&self.content.name)),
+            ("shows", self.content.query.clone()),
+            ("", shared.to_owned()),
+        ]
     }
 }
 

@@ -1,41 +1,8 @@
-//! The deaths of a message, as RabbitMQ reports them.
+//! What RabbitMQ reports of a message, in words.
 
-use amqp_message::{
-    death::{Death, Reason},
-    time::Timestamp,
-};
+use amqp_message::death::Reason;
 
-use super::{number, text, time::Moment};
-
-#[derive(Debug)]
-pub struct DeathView {
-    /// The first of these deaths; RabbitMQ does not say the latest.
-    pub first: Option<Moment>,
-    pub reason: String,
-    pub queue: String,
-    /// Empty for a single death.
-    pub times: String,
-    /// Where it had been published to.
-    pub route: String,
-    /// The time to live it had.
-    pub expiration: String,
-}
-
-impl DeathView {
-    pub fn new(death: &Death, now: Timestamp) -> Self {
-        let times = if death.count > 1 { format!("{} times", number::thousands(death.count)) } else { String::new() };
-        let expiration =
-            death.original_expiration.as_deref().map(|ms| format!("time to live was {} ms", text::one_line(ms)));
-        Self {
-            first: death.first_at.map(|at| Moment::new(at, now)),
-            reason: reason(&death.reason),
-            queue: text::one_line(&death.queue),
-            times,
-            route: route(&death.exchange, &death.routing_keys.join(", ")),
-            expiration: expiration.unwrap_or_default(),
-        }
-    }
-}
+use super::text;
 
 /// `events / text.created`, with a name for the exchange that has none.
 pub fn route(exchange: &str, routing_key: &str) -> String {
@@ -44,7 +11,7 @@ pub fn route(exchange: &str, routing_key: &str) -> String {
 }
 
 /// The word of a later RabbitMQ that we do not know is shown as it came.
-fn reason(word: &str) -> String {
+pub fn reason(word: &str) -> String {
     let label = match word.parse() {
         Ok(Reason::Rejected) => "Rejected",
         Ok(Reason::Expired) => "Expired",

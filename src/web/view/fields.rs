@@ -33,7 +33,7 @@ pub fn header_rows(headers: &FieldTable, has_deaths: bool) -> (Vec<FieldRow>, bo
     for (name, value) in headers.iter() {
         if has_deaths && name == "x-death" {
             let (kind, _) = describe(value);
-            rows.push(FieldRow { depth: 0, name: name.to_owned(), kind, value: "see Dead-letter history".to_owned() });
+            rows.push(FieldRow { depth: 0, name: name.to_owned(), kind, value: "see Timeline".to_owned() });
         } else {
             put(&mut rows, 0, &text::one_line(name), value);
         }

@@ -1,4 +1,4 @@
-//! What the letters of a group have in common, in words.
+//! What the letters of a group or a search have in common, in words.
 
 use contrast_sets::{Condition, Contrast, Fact, Measure};
 use search_language::Language;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     domain::search::Parsed,
-    services::causes::{FEWEST, InCommon},
+    services::causes::{Elsewhere, FEWEST, InCommon},
 };
 
 /// Characters of a value that are shown.
@@ -23,6 +23,49 @@ pub struct InCommonView {
     pub is_compared: bool,
     /// Who was compared with whom, or why nothing was.
     pub compared: String,
+}
+
+/// What is compared with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    Group,
+    Search,
+}
+
+impl Compared {
+    const fn too_few(self) -> &'static str {
+        match self {
+            Self::Group => "The group has too few dead letters to compare",
+            Self::Search => "These are too few dead letters to compare",
+        }
+    }
+
+    const fn no_others(self) -> &'static str {
+        match self {
+            Self::Group => {
+                "There is too little to compare with: no other dead letters of this queue or type, and none that succeeded on a \
+                 retry."
+            }
+            Self::Search => "There is too little to compare with: hardly any other dead letters of these queues.",
+        }
+    }
+
+    /// Whom they are compared with, each with how many there are.
+    const fn others(self, elsewhere: Elsewhere) -> [(usize, &'static str); 3] {
+        let Elsewhere { other_groups, succeeded, same_type } = elsewhere;
+        match self {
+            Self::Group => [
+                (other_groups, "of other groups of this queue"),
+                (succeeded, "of this queue that were retried and have not failed again"),
+                (same_type, "of the same type in other queues"),
+            ],
+            Self::Search => [
+                (other_groups, "others of the same queues"),
+                (succeeded, "of the same queues that were retried and have not failed again"),
+                (same_type, "of the same types in other queues"),
+            ],
+        }
+    }
 }
 
 /// One condition, and how often it holds.
@@ -62,8 +105,8 @@ impl Share {
 }
 
 impl InCommonView {
-    /// `list` is the address of the list with a search.
-    pub fn new(found: &InCommon, list: impl Fn(&str) -> Option<String>) -> Self {
+    /// `list` is the address of the list with a term of a search.
+    pub fn new(of: Compared, found: &InCommon, list: impl Fn(&str) -> Option<String>) -> Self {
         let row = |contrast: &Contrast| CommonRow {
             attribute: text::shortened(&text::one_line(&contrast.attribute), LONGEST),
             says: says(&contrast.attribute, &contrast.condition),
@@ -75,7 +118,7 @@ impl InCommonView {
         Self {
             rows: found.contrasts.iter().map(row).collect(),
             is_compared: found.here >= FEWEST && found.elsewhere.total() >= FEWEST,
-            compared: compared(found),
+            compared: compared(of, found),
         }
     }
 }
@@ -147,26 +190,21 @@ fn number(value: f64) -> String {
 }
 
 /// `400 of its 12,431 dead letters, compared with 200 of other groups of this queue and 200 that succeeded on a retry.`
-fn compared(found: &InCommon) -> String {
-    let InCommon { here, of_group, elsewhere, .. } = found;
+fn compared(of: Compared, found: &InCommon) -> String {
+    let InCommon { here, total, elsewhere, .. } = found;
     if *here < FEWEST {
-        return format!("The group has too few dead letters to compare: it takes {FEWEST}.");
+        return format!("{}: it takes {FEWEST}.", of.too_few());
     }
     if elsewhere.total() < FEWEST {
-        return "There is too little to compare with: no other dead letters of this queue or type, and none that succeeded \
-            on a retry."
-            .to_owned();
+        return of.no_others().to_owned();
     }
-    let whole = if *here as u64 >= *of_group {
+    let whole = if *here as u64 >= total.n && !total.is_least {
         format!("All {} dead letters", thousands(*here as u64))
     } else {
-        format!("A sample of {} of {} dead letters", thousands(*here as u64), thousands(*of_group))
+        let at_least = if total.is_least { "at least " } else { "" };
+        format!("A sample of {} of {at_least}{} dead letters", thousands(*here as u64), thousands(total.n))
     };
-    let parts = [
-        (elsewhere.other_groups, "of other groups of this queue"),
-        (elsewhere.succeeded, "of this queue that were retried and have not failed again"),
-        (elsewhere.same_type, "of the same type in other queues"),
-    ];
+    let parts = of.others(*elsewhere);
     let parts: Vec<String> =
         parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", thousands(*n as u64))).collect();
     format!("{whole} compared with {}.", parts.join(" and "))
@@ -175,7 +213,7 @@ fn compared(found: &InCommon) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::services::causes::Elsewhere;
+    use crate::{domain::filter::Counted, services::causes::Elsewhere};
 
     #[test]
     fn conditions_in_words() {
@@ -222,7 +260,9 @@ mod tests {
     #[test]
     fn it_is_said_who_was_compared_with_whom() {
         let elsewhere = Elsewhere { other_groups: 300, succeeded: 100, same_type: 0 };
-        let found = InCommon { here: 400, of_group: 12_431, elsewhere, contrasts: Vec::new() };
+        let total = Counted { n: 12_431, is_least: false };
+        let found = InCommon { here: 400, total, elsewhere, contrasts: Vec::new() };
+        let compared = |found: &InCommon| compared(Compared::Group, found);
         assert_eq!(
             compared(&found),
             "A sample of 400 of 12,431 dead letters compared with 300 of other groups of this queue and 100 of this queue that \

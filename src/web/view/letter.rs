@@ -1,49 +1,33 @@
 //! One letter in full.
 
 use amqp_message::time::Timestamp;
-use failure_conventions::danger::Danger;
+use url::Url;
 
 use super::{
-    deaths::{DeathView, route},
     edits::{Banner, Linked},
     fields::{self, FieldRow},
-    group,
-    history::HistoryLine,
-    number,
+    letter_actions::{Actions, Obstacles},
+    letter_facts::{Alike, Facts, RetryView, TITLE},
+    letter_links::Links,
     payload::{Payload, PayloadContext},
-    policy::which_retry,
     postmark::Postmark,
-    rule::{ImportanceBy, new_rule_href},
+    row::Row,
     text,
-    time::Moment,
-    waiting::Due,
-    why::{self, Why},
+    timeline::{TimelineLine, timeline},
+    why::Why,
 };
-use crate::domain::{
-    command::Command,
-    group::Group,
-    letter::{Importance, Letter, LetterSummary, Status},
-    policy::PolicyBook,
-    queue_pause::QueuePause,
-    waiting::WaitingRetry,
+use crate::{
+    domain::letter::{Letter, LetterSummary},
+    web::letter_tab::LetterTab,
 };
-use crate::web::queue_path;
-
-/// Where a letter is shown, which its links have to keep.
-pub struct Links {
-    /// The letter with another view of its payload: this, and `encoding=…`, `view=…` after it.
-    pub view_base: String,
-    /// Where an action leads back to.
-    pub back: String,
-    /// The list without this letter, if it stands beside one.
-    pub close: Option<String>,
-}
 
 pub struct LetterView {
     pub id: String,
     pub links: Links,
+    /// Its parts, one of which is shown.
+    pub tabs: Vec<TabView>,
+    /// The error, or else what RabbitMQ says.
     pub title: String,
-    pub is_queue_known: bool,
     /// Where a retry goes that names no queue; empty where it has to name one.
     pub target: String,
     pub postmark: Postmark,
@@ -62,133 +46,41 @@ pub struct LetterView {
     pub properties: Vec<FieldRow>,
     pub headers: Vec<FieldRow>,
     pub headers_cut: bool,
-    pub deaths: Vec<DeathView>,
-    pub history: Vec<HistoryLine>,
+    pub timeline: Vec<TimelineLine>,
+    /// RabbitMQ says nothing of it.
+    pub has_no_deaths: bool,
+    /// The newest that failed like it.
+    pub similar: Vec<Row>,
+    /// The command that asks for it by the API.
+    pub curl: String,
+    /// Empty where it has none.
+    pub message_id: String,
 }
 
-/// Where, why and when.
-pub struct Facts {
-    pub broker: String,
-    /// The page of its queue; empty where that is not known.
-    pub queue_page: String,
-    pub queue: String,
-    pub route: String,
-    /// The error, or else what RabbitMQ says.
-    pub why: String,
-    pub is_error_known: bool,
-    /// Empty where it says none.
-    pub message_type: String,
-    /// What is called, with which arguments; empty where it is no call.
-    pub task: String,
-    /// What failed like it; `None` until that is found out.
-    pub alike: Option<Alike>,
-    pub attempts: String,
-    pub status: &'static str,
-    pub importance: &'static str,
-    pub importance_by: ImportanceBy,
-    /// Where one writes a rule for letters like it.
-    pub new_rule: String,
-    pub received: Moment,
-    pub first_failed: Option<Moment>,
-    pub last_failed: Moment,
-    pub retry: Option<RetryView>,
-}
-
-/// The group that a letter is in.
-pub struct Alike {
+/// A part of a letter, as a link to it.
+pub struct TabView {
+    pub tab: LetterTab,
     pub href: String,
-    /// `71 letters with similar failures`
-    pub told: String,
-}
-
-impl Alike {
-    pub fn new(group: &Group) -> Self {
-        let told = match group.n_letters() {
-            0 | 1 => "no similar dead letters".to_owned(),
-            n => format!("{} similar, {} open", number::thousands(n), number::thousands(group.n_open())),
-        };
-        Self { href: group::href(group.id), told }
-    }
-}
-
-/// The retry it waits for.
-pub struct RetryView {
-    /// `retry 2 of 3`; empty where a user asked for it.
-    pub which: String,
-    /// Where it goes, if that is another queue than the one it failed in.
-    pub goes_to: String,
-    pub due: Due,
-}
-
-impl RetryView {
-    pub fn new(letter: &LetterSummary, retry: &WaitingRetry, policies: &PolicyBook, now: Timestamp) -> Self {
-        let policy = letter.queue.as_deref().and_then(|queue| policies.find(queue, letter.reason));
-        let which = || which_retry(letter.rounds, policy.map(|policy| &**policy));
-        let is_elsewhere = letter.queue.as_deref() != Some(&*retry.queue);
-        Self {
-            which: if retry.is_by_policy() { which() } else { String::new() },
-            goes_to: if is_elsewhere { text::one_line(&retry.queue) } else { String::new() },
-            due: Due::new(retry.due_at, now),
-        }
-    }
-}
-
-impl Links {
-    /// Where forms lead that ask for another view of the payload.
-    pub fn path(&self) -> &str {
-        self.view_base.split('?').next().unwrap_or_default()
-    }
-
-    /// What the address says besides, which such a form has to keep.
-    pub fn words(&self) -> Vec<(String, String)> {
-        let query = self.view_base.split_once('?').map(|(_, query)| query).unwrap_or_default();
-        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
-    }
-}
-
-/// What can be done with it as it stands.
-pub struct Actions {
-    pub retry: bool,
-    /// Why a retry would do harm: a clause; empty where it does not.
-    pub danger: &'static str,
-    /// Why its queue is none to send to, while others are: a clause; empty where it is one.
-    pub not_allowed: String,
-    /// Retries into the queue it goes to are paused.
-    pub pause: Option<PauseView>,
-    pub discard: bool,
-    /// What reopening means here: nothing where it is not possible.
-    pub reopen: Option<&'static str>,
-    pub importances: Vec<(&'static str, bool)>,
-}
-
-/// A pause of the queue that a letter goes back to.
-#[derive(Debug)]
-pub struct PauseView {
-    /// The page of the queue.
-    pub href: String,
-    pub queue: String,
-    pub by: String,
-    pub at: Moment,
-    /// What ends it: a clause.
-    pub until: &'static str,
-}
-
-impl PauseView {
-    fn new(pause: &QueuePause, now: Timestamp) -> Self {
-        Self {
-            href: queue_path::href(&pause.broker, &pause.queue),
-            queue: text::one_line(&pause.queue),
-            by: text::one_line(pause.by.as_str()),
-            at: Moment::new(pause.at, now),
-            until: if pause.until_consumers { "the queue has a consumer" } else { "somebody resumes them" },
-        }
-    }
+    /// How much is in it; empty where that is not a number.
+    pub count: String,
+    pub is_current: bool,
 }
 
 impl LetterView {
     /// Of its title: beside the list it is a part of that page, alone it is what its own page is about.
     pub const fn heading_level(&self) -> u8 {
         if self.links.close.is_some() { 2 } else { 1 }
+    }
+
+    /// Of the titles of its parts.
+    pub const fn part_level(&self) -> u8 {
+        self.heading_level() + 1
+    }
+
+    /// What stands beside the payload.
+    pub fn latest(&self) -> &[TimelineLine] {
+        const LATEST: usize = 5;
+        self.timeline.get(..LATEST).unwrap_or(&self.timeline)
     }
 
     pub fn new(
@@ -201,16 +93,26 @@ impl LetterView {
         let summary = &letter.summary;
         let now = view.now;
         let (headers, headers_cut) = fields::header_rows(&letter.message.headers, !letter.deaths.is_empty());
+        let timeline = timeline(letter, payload.history, now);
+        let is_by_policy = retry.as_ref().is_some_and(|retry| !retry.which.is_empty());
+        let why = Why::new(letter, payload.reading, view.dead_letter_exchange);
+        let title = why.title(summary);
+        let counts = |tab: LetterTab| match tab {
+            LetterTab::Payload => String::new(),
+            LetterTab::Headers => letter.message.headers.len().to_string(),
+            LetterTab::Timeline => timeline.len().to_string(),
+            LetterTab::Similar => view.alike.as_ref().map(|alike| alike.others.clone()).unwrap_or_default(),
+        };
         Self {
             id: summary.id.to_string(),
-            title: summary.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), text::one_line),
-            is_queue_known: summary.queue.is_some(),
+            tabs: tabs(&links, counts),
+            title: text::shortened(&title.0, TITLE),
             target: target(summary, retry.as_ref()),
             edits: Banner::all(summary, &view.linked),
             postmark: Postmark::new(summary),
-            actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty()), &view),
-            facts: Facts::new(summary, retry, view.alike, now),
-            why: Why::new(letter, payload.reading, view.dead_letter_exchange, now),
+            actions: Actions::new(summary, is_by_policy, &view.obstacles, now),
+            facts: Facts::new(summary, &title.1, retry, view.alike, now),
+            why,
             problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
             note: summary.note.clone().unwrap_or_default(),
@@ -219,11 +121,20 @@ impl LetterView {
             properties: fields::property_rows(&letter.message.properties),
             headers,
             headers_cut,
-            deaths: letter.deaths.iter().map(|death| DeathView::new(death, now)).collect(),
-            history: payload.history.iter().rev().map(|entry| HistoryLine::new(entry, now)).collect(),
+            timeline,
+            has_no_deaths: letter.deaths.is_empty(),
+            similar: view.similar,
+            curl: curl(view.public_url, summary, view.needs_token),
+            message_id: letter.message.properties.message_id.clone().unwrap_or_default(),
             links,
         }
     }
+}
+
+fn tabs(links: &Links, count: impl Fn(LetterTab) -> String) -> Vec<TabView> {
+    let tab =
+        |&tab: &LetterTab| TabView { tab, href: links.of_tab(tab), count: count(tab), is_current: tab == links.tab };
+    LetterTab::ALL.iter().map(tab).collect()
 }
 
 fn target(letter: &LetterSummary, retry: Option<&RetryView>) -> String {
@@ -231,65 +142,25 @@ fn target(letter: &LetterSummary, retry: Option<&RetryView>) -> String {
     elsewhere.or_else(|| letter.queue.as_deref().map(text::one_line)).unwrap_or_default()
 }
 
+/// Nothing of it needs quoting for a shell: an id and the address of this server.
+fn curl(public_url: &Url, letter: &LetterSummary, needs_token: bool) -> String {
+    let token = if needs_token { "-H \"Authorization: Bearer $DLO_TOKEN\" " } else { "" };
+    let base = public_url.as_str().trim_end_matches('/');
+    format!("curl -fsS {token}'{base}/api/v1/letters/{}'", letter.id)
+}
+
 /// What the letter alone does not say.
 pub struct ViewOptions<'a> {
-    /// Why it must not be retried, when it must not.
-    pub danger: Option<Danger>,
-    /// Why it must not be retried to where a retry goes: a clause.
-    pub not_allowed: Option<String>,
-    pub pause: Option<QueuePause>,
+    pub obstacles: Obstacles,
     pub linked: Linked,
     pub alike: Option<Alike>,
+    /// The newest that failed like it, where they are shown.
+    pub similar: Vec<Row>,
     /// Where services send what they cannot process.
     pub dead_letter_exchange: &'a str,
+    /// Where this server is.
+    pub public_url: &'a Url,
+    /// Whether scripts have to show a token.
+    pub needs_token: bool,
     pub now: Timestamp,
-}
-
-/// Characters of an error above the letter; below it stands in full.
-const WHY: usize = 300;
-
-impl Facts {
-    fn new(letter: &LetterSummary, retry: Option<RetryView>, alike: Option<Alike>, now: Timestamp) -> Self {
-        Self {
-            broker: text::one_line(&letter.broker),
-            queue_page: queue_path::href_of(&letter.broker, letter.queue.as_deref()),
-            queue: letter.queue.as_deref().map(text::one_line).unwrap_or_default(),
-            route: route(&letter.exchange, &letter.routing_key),
-            why: text::shortened(&why::in_short(letter), WHY),
-            is_error_known: letter.error().is_some(),
-            message_type: letter.message_type.as_deref().map(text::one_line).unwrap_or_default(),
-            task: letter.title.as_deref().map(text::one_line).unwrap_or_default(),
-            alike,
-            attempts: number::failures(letter.count()),
-            status: letter.status.as_str(),
-            importance: letter.importance.as_str(),
-            importance_by: ImportanceBy::new(&letter.importance_by),
-            new_rule: new_rule_href(letter.queue.as_deref(), letter.message_type.as_deref()),
-            received: Moment::new(letter.received_at, now),
-            first_failed: letter.first_failed_at.map(|at| Moment::new(at, now)),
-            last_failed: Moment::new(letter.last_failed_at, now),
-            retry,
-        }
-    }
-}
-
-impl Actions {
-    fn new(letter: &LetterSummary, is_by_policy: bool, view: &ViewOptions<'_>) -> Self {
-        let is_replaced = view.linked.in_place.is_some();
-        let allowed = |command: Command| command.allowed_in().contains(&letter.status);
-        let reopen = match letter.status {
-            Status::Scheduled if is_by_policy => "Stop retrying",
-            Status::Scheduled => "Cancel the retry",
-            _ => "Reopen",
-        };
-        Self {
-            retry: !is_replaced && allowed(Command::Retry { delay: std::time::Duration::ZERO, queue: None }),
-            danger: view.danger.map(Danger::clause).unwrap_or_default(),
-            not_allowed: view.not_allowed.as_deref().map(text::one_line).unwrap_or_default(),
-            pause: view.pause.as_ref().map(|pause| PauseView::new(pause, view.now)),
-            discard: allowed(Command::Discard { note: None }),
-            reopen: (!is_replaced && allowed(Command::Reopen)).then_some(reopen),
-            importances: Importance::ALL.iter().map(|one| (one.as_str(), *one == letter.importance)).collect(),
-        }
-    }
 }

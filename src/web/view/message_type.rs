@@ -36,6 +36,8 @@ pub struct TypeView {
 
 /// Types that a message may be of.
 pub struct Candidates {
+    /// `Why this type, and 2 other candidates`, `It may be acme.orders.v1.OrderPlaced, 97 %, or 2 other types`
+    pub told: String,
     pub rows: Vec<CandidateView>,
     /// `and 12 more`; empty where these are all.
     pub more: String,
@@ -119,8 +121,11 @@ impl Candidates {
         if is_said || guess.candidates.is_empty() {
             return None;
         }
+        let rows: Vec<_> =
+            reading.candidates().map(|(candidate, evidence)| CandidateView::new(candidate, evidence)).collect();
         Some(Self {
-            rows: reading.candidates().map(|(candidate, evidence)| CandidateView::new(candidate, evidence)).collect(),
+            told: told(&rows, reading.named.is_some()),
+            rows,
             more: more(guess),
             queue: letter.queue.as_ref().map(|queue| QueueOf {
                 name: queue.clone(),
@@ -128,6 +133,22 @@ impl Candidates {
                 broker: letter.broker.clone(),
             }),
         })
+    }
+}
+
+/// Where the likeliest of them is shown as the type, it is about the others.
+fn told(rows: &[CandidateView], is_shown: bool) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    if is_shown {
+        return match rows.len() {
+            1 => "Why this type".to_owned(),
+            n => format!("Why this type, and {}", number::plural(n as u64 - 1, "other candidate")),
+        };
+    }
+    let it = format!("It may be {}, {}", first.link.name, first.confidence);
+    match rows.len() {
+        1 => it,
+        n => format!("{it}, or {}", number::plural(n as u64 - 1, "other type")),
     }
 }
 

@@ -124,9 +124,9 @@ impl Payload {
         }
     }
 
-    /// Columns of hex have to stay columns.
-    pub fn is_hex(&self) -> bool {
-        self.form == PayloadForm::Hex
+    /// Whether anything of it is.
+    pub fn is_shown(&self) -> bool {
+        !(self.tokens.is_empty() && self.fields.is_empty())
     }
 
     pub fn is_typed_by_hand(&self) -> bool {

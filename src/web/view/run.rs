@@ -9,7 +9,7 @@ const LEAST: usize = 5;
 /// What a list shows in one place.
 #[derive(Debug)]
 pub enum Entry {
-    One(Row),
+    One(Box<Row>),
     Run(Run),
 }
 
@@ -52,7 +52,7 @@ pub fn folded(rows: Vec<Row>) -> Vec<Entry> {
         if run.len() >= LEAST && !is_whole {
             vec![Entry::Run(Run::new(run))]
         } else {
-            run.into_iter().map(Entry::One).collect()
+            run.into_iter().map(|row| Entry::One(Box::new(row))).collect()
         }
     });
     entries.collect()

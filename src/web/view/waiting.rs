@@ -31,7 +31,7 @@ pub struct WaitingRow {
 }
 
 impl WaitingRow {
-    pub fn new(waiting: &Waiting, policies: &PolicyBook, pauses: &[QueuePause], now: Timestamp) -> Self {
+    pub fn new(waiting: &Waiting, href: String, policies: &PolicyBook, pauses: &[QueuePause], now: Timestamp) -> Self {
         let (letter, retry) = (&waiting.letter, &waiting.retry);
         let title = queue_title(letter);
         let due = Due::new(retry.due_at, now);
@@ -45,7 +45,7 @@ impl WaitingRow {
         };
         Self {
             id: letter.id.to_string(),
-            href: format!("/letters/{}", letter.id),
+            href,
             label: format!("Select the dead letter from {title}, due {}", due.text),
             title,
             is_queue_known: letter.queue.is_some(),

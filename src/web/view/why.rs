@@ -1,8 +1,11 @@
 //! Why a letter failed: in one line for lists, in full for its own page.
 
-use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
+use amqp_message::{
+    death::Reason,
+    error_report::{self, ErrorReport},
+};
 
-use super::{deaths::route, number, text, time::Moment};
+use super::{number, text};
 use crate::{
     domain::letter::{Letter, LetterSummary},
     services::decoding::{reading::Reading, scrub::scrub_error},
@@ -11,6 +14,18 @@ use crate::{
 /// The error in one line or, where none is recorded, what RabbitMQ says.
 pub fn in_short(letter: &LetterSummary) -> String {
     letter.error().map_or_else(|| letter.reason.sentence().to_owned(), |error| text::one_line(&error))
+}
+
+/// What failed, as a title: what the error says, else its class, else what RabbitMQ says; and the class beside it.
+pub fn title(letter: &LetterSummary) -> (String, String) {
+    let message = error_report::headline(None, letter.error_message.as_deref());
+    let message = message.map(|message| text::one_line(message.trim())).filter(|message| !message.is_empty());
+    let kind = letter.error_type.as_deref().map(text::one_line).unwrap_or_default();
+    match message {
+        Some(message) => (message, kind),
+        None if kind.is_empty() => (letter.reason.sentence().to_owned(), kind),
+        None => (kind, String::new()),
+    }
 }
 
 pub struct Why {
@@ -24,10 +39,6 @@ pub struct Why {
     /// `by MassTransit`, `in x-exception headers`; empty where it was not recognised as any framework's.
     pub recorded: String,
     pub framework: &'static str,
-    pub failed: Moment,
-    pub attempts: String,
-    /// Where it was first published, as far as known.
-    pub route: String,
     /// What its queue may be called.
     pub candidates: Vec<String>,
     pub cautions: Vec<&'static str>,
@@ -51,7 +62,17 @@ pub struct TraceView {
 }
 
 impl Why {
-    pub fn new(letter: &Letter, reading: &Reading, dead_letter_exchange: &str, now: Timestamp) -> Self {
+    /// As [`title`], with the error that the message has recorded where its last failure has none.
+    pub fn title(&self, letter: &LetterSummary) -> (String, String) {
+        let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        match &self.error {
+            Some(error) if letter.error().is_none() && error.message.is_empty() => (error.kind.clone(), String::new()),
+            Some(error) if letter.error().is_none() => (first(&error.message), error.kind.clone()),
+            _ => title(letter),
+        }
+    }
+
+    pub fn new(letter: &Letter, reading: &Reading, dead_letter_exchange: &str) -> Self {
         let summary = &letter.summary;
         let account = failure_conventions::read(&letter.message);
         let could_tell = matches!(summary.reason, Reason::Rejected | Reason::DeliveryLimit | Reason::Unknown);
@@ -63,9 +84,6 @@ impl Why {
             error: account.failure.error.map(|error| ErrorView::new(&scrub_error(error, &reading.hidden_values))),
             recorded: account.framework.map(recorded).unwrap_or_default(),
             framework: account.framework.unwrap_or_default(),
-            failed: Moment::new(summary.last_failed_at, now),
-            attempts: number::failures(summary.count()),
-            route: route(&summary.exchange, &summary.routing_key),
             candidates: account.queue_candidates.iter().map(|name| text::one_line(name)).collect(),
             cautions: account.cautions,
             queue: summary.queue.as_deref().map_or_else(|| "the queue".to_owned(), text::one_line),

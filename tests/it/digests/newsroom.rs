@@ -9,13 +9,14 @@ use dead_letter_office::{
     demo::stand_ins::SlackStandIn,
     domain::letter::LetterId,
     metrics::Metrics,
-    notify::{Patience, Sender},
+    notify::{Patience, Reach, Sender},
     rabbitmq::health::BrokerBoard,
     services::{
         audited_store::AuditedStore,
         change_feed::ChangeFeed,
         digests::{Digests, DueDigests},
         health::{Health, WorkerBoard},
+        live::Live,
         notifications::{channels::Channels, deliveries::Deliveries},
         wakeup::Wakeup,
         worker::Worker,
@@ -96,8 +97,8 @@ impl Newsroom {
         let patience = Patience { connect: Duration::from_secs(20), total };
         let deliveries = Deliveries {
             store: Arc::clone(&store),
-            channels: Arc::new(Channels::new(config).unwrap()),
-            sender: Sender::with_patience(clock.clone(), patience).unwrap(),
+            channels: Live::new(Channels::new(config).unwrap()),
+            sender: Sender::with_patience(clock.clone(), &Reach::default(), patience).unwrap(),
             clock: clock.clone(),
             metrics: Metrics::default(),
             health: Health::new(BrokerBoard::new([]), WorkerBoard::default(), clock.clone()),

@@ -10,6 +10,7 @@ mod examples;
 mod links;
 mod names;
 mod reference;
+mod security;
 mod snippets;
 
 use std::{

@@ -21,7 +21,7 @@ use dead_letter_office::{
         incident::{Incident, IncidentKind},
         letter::Importance,
     },
-    notify::{Channel, Delivery, Outcome, Patience, Sender},
+    notify::{Channel, Delivery, Outcome, Patience, Reach, Sender},
 };
 use serde::Serialize;
 use url::Url;
@@ -40,7 +40,7 @@ fn sender() -> Sender {
 }
 
 fn sender_at(clock: Clock) -> Sender {
-    Sender::with_patience(clock, PATIENT).unwrap()
+    Sender::with_patience(clock, &Reach::default(), PATIENT).unwrap()
 }
 
 fn delivery(body: &impl Serialize) -> Delivery {

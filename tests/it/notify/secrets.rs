@@ -4,7 +4,7 @@ use dead_letter_office::{
     clock::Clock,
     config::values::Secret,
     demo::stand_ins::{Misbehaviour, WebhookStandIn},
-    notify::{Channel, Outcome, Sender},
+    notify::{Channel, Outcome, Reach, Sender},
 };
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn assert_hidden(text: &str) {
 }
 
 async fn check(base: &str, misbehave: impl Fn()) {
-    let sender = Sender::with_patience(Clock::manual(NOW), IMPATIENT).unwrap();
+    let sender = Sender::with_patience(Clock::manual(NOW), &Reach::default(), IMPATIENT).unwrap();
     for channel in channels(base) {
         misbehave();
         match sender.send(&channel, &delivery(&json!({ "text": "a" }))).await {

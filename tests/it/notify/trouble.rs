@@ -5,7 +5,7 @@ use dead_letter_office::{
     config::values::Secret,
     demo::stand_ins::{Misbehaviour, PagerDutyStandIn, SlackStandIn, WebhookStandIn},
     domain::incident::IncidentEvent,
-    notify::{Channel, Delivery, Outcome, Sender, pagerduty, webhook::event},
+    notify::{Channel, Delivery, Outcome, Reach, Sender, pagerduty, webhook::event},
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -69,7 +69,7 @@ async fn a_connection_that_is_closed_is_tried_again() {
 #[tokio::test]
 async fn who_does_not_answer_in_time_is_tried_again() {
     let stand_in = receiver().await;
-    let impatient = Sender::with_patience(Clock::manual(NOW), IMPATIENT).unwrap();
+    let impatient = Sender::with_patience(Clock::manual(NOW), &Reach::default(), IMPATIENT).unwrap();
     stand_in.misbehave(1, Misbehaviour::Hang);
     let outcome = impatient.send(&webhook(&stand_in), &opened()).await;
     assert_eq!(outcome, again("the webhook did not answer within 0.3 s", None));

@@ -68,10 +68,10 @@ fn header(message: &BasicGetMessage, name: &str) -> Option<String> {
 async fn what_fails_goes_back_until_its_retries_are_used_up() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let mut checks = Vec::new();
-    for via in VIAS {
-        for queue_type in [QueueType::Quorum, QueueType::Classic] {
-            checks.extend(TestDatabase::both().map(|database| check_rounds(rabbit.vhost(), database, queue_type, via)));
-        }
+    let [one, other] = VIAS;
+    for (queue_type, vias) in [(QueueType::Quorum, [one, other]), (QueueType::Classic, [other, one])] {
+        let spread = TestDatabase::spread(vias).into_iter();
+        checks.extend(spread.map(|(via, database)| check_rounds(rabbit.vhost(), database, queue_type, via)));
     }
     // Side by side, as most of it is waiting.
     join_all(checks).await;

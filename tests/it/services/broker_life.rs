@@ -19,28 +19,26 @@ use crate::support::{process::wait_until, rabbit::Rabbit, soak};
 async fn lost_connections_lose_nothing_and_double_nothing() {
     let flood_size = soak(800, 3_000);
     let Some(rabbit) = Rabbit::shared() else { return };
-    for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        for database in TestDatabase::both() {
-            let vhost = rabbit.vhost();
-            let line = Line::to(&vhost.amqp_url()).await;
-            let config = BrokerConfig { queue_type, ..broker(line.url()) };
-            let server = AppState::open(&database, config).await;
-            let channel = confirming_channel(&vhost).await;
-            let cut_at_times = async {
-                for stored in (0..flood_size as u64).step_by(250) {
-                    wait_until("some more letters", PATIENCE, async || server.count().await > stored).await;
-                    line.cut();
-                }
-            };
-            tokio::join!(flood(&channel, DEAD_LETTERS, 0..flood_size), cut_at_times);
-            server.await_letters(flood_size as u64).await;
-            // What is still on its way would be a second letter.
-            server.await_work().await;
-            server.close().await;
-            assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
-            let server = AppState::begin(&database.url, Clock::system(), []).await;
-            assert_eq!(server.bodies().await, texts(0..flood_size));
-        }
+    for (queue_type, database) in TestDatabase::spread([QueueType::Classic, QueueType::Quorum]) {
+        let vhost = rabbit.vhost();
+        let line = Line::to(&vhost.amqp_url()).await;
+        let config = BrokerConfig { queue_type, ..broker(line.url()) };
+        let server = AppState::open(&database, config).await;
+        let channel = confirming_channel(&vhost).await;
+        let cut_at_times = async {
+            for stored in (0..flood_size as u64).step_by(250) {
+                wait_until("some more letters", PATIENCE, async || server.count().await > stored).await;
+                line.cut();
+            }
+        };
+        tokio::join!(flood(&channel, DEAD_LETTERS, 0..flood_size), cut_at_times);
+        server.await_letters(flood_size as u64).await;
+        // What is still on its way would be a second letter.
+        server.await_work().await;
+        server.close().await;
+        assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+        let server = AppState::begin(&database.url, Clock::system(), []).await;
+        assert_eq!(server.bodies().await, texts(0..flood_size));
     }
 }
 

@@ -22,28 +22,26 @@ use crate::support::{rabbit::Rabbit, soak};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rejected_message_is_a_letter() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        for database in TestDatabase::both() {
-            let vhost = rabbit.vhost();
-            let server = AppState::open(&database, with_queues(queue_type, &vhost)).await;
-            let orders = Service::start(&vhost, "orders").await;
-            let mut waits = Vec::new();
-            for n in 1..=5 {
-                orders.receive(BasicProperties::default(), b"body").await;
-                orders.reject().await;
-                let rejected = Instant::now();
-                server.await_letters(n).await;
-                waits.push(rejected.elapsed());
-            }
-            let is_quick = waits.iter().any(|wait| wait.as_millis() < 1_000);
-            assert!(is_quick || soak(true, false), "within a second, the quickest at least: {waits:?}");
-
-            let letter = &server.letters().await[0];
-            assert_eq!(letter.queue.as_deref(), Some("orders"));
-            assert_eq!((letter.reason, letter.attempts, letter.status), (Reason::Rejected, 1, Status::Open));
-            assert_eq!((&*letter.exchange, &*letter.routing_key), ("", "orders"));
-            assert_eq!(server.letter(letter.id).await.message.body, b"body");
+    for (queue_type, database) in TestDatabase::spread([QueueType::Classic, QueueType::Quorum]) {
+        let vhost = rabbit.vhost();
+        let server = AppState::open(&database, with_queues(queue_type, &vhost)).await;
+        let orders = Service::start(&vhost, "orders").await;
+        let mut waits = Vec::new();
+        for n in 1..=5 {
+            orders.receive(BasicProperties::default(), b"body").await;
+            orders.reject().await;
+            let rejected = Instant::now();
+            server.await_letters(n).await;
+            waits.push(rejected.elapsed());
         }
+        let is_quick = waits.iter().any(|wait| wait.as_millis() < 1_000);
+        assert!(is_quick || soak(true, false), "within a second, the quickest at least: {waits:?}");
+
+        let letter = &server.letters().await[0];
+        assert_eq!(letter.queue.as_deref(), Some("orders"));
+        assert_eq!((letter.reason, letter.attempts, letter.status), (Reason::Rejected, 1, Status::Open));
+        assert_eq!((&*letter.exchange, &*letter.routing_key), ("", "orders"));
+        assert_eq!(server.letter(letter.id).await.message.body, b"body");
     }
 }
 

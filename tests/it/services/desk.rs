@@ -36,9 +36,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::support::PATIENCE;
 use crate::support::{
+    databases::{self, Lent, Users},
     postgres::{Postgres, PostgresDatabase},
     process::{wait_for, wait_to_see, wait_until},
     rabbit::Vhost,
+    soak,
 };
 
 /// The name of the broker in a server that has one.
@@ -52,13 +54,14 @@ pub struct TestDatabase {
 
 enum Keep {
     Sqlite { directory: tempfile::TempDir },
-    Postgres { _database: PostgresDatabase },
+    Postgres(Lent),
+    OwnPostgres { _database: PostgresDatabase },
 }
 
 impl TestDatabase {
     pub fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}/database.db", directory.path().display());
+        let url = databases::sqlite_at(&directory.path().join("database.db"));
         Self { url, keep: Keep::Sqlite { directory } }
     }
 
@@ -67,26 +70,27 @@ impl TestDatabase {
     pub fn directory(&self) -> Option<&Path> {
         match &self.keep {
             Keep::Sqlite { directory } => Some(directory.path()),
-            Keep::Postgres { .. } => None,
+            Keep::Postgres(_) | Keep::OwnPostgres { .. } => None,
         }
     }
 
     /// `None` where tests for it may be skipped.
     pub fn postgres() -> Option<Self> {
-        Postgres::shared().map(Self::on)
+        let database = databases::on_postgres(Users::Servers)?;
+        Some(Self { url: database.url.clone(), keep: Keep::Postgres(database) })
     }
 
     /// On a server of one's own.
     pub fn on(server: &Postgres) -> Self {
         let database = server.database();
-        Self { url: database.url.clone(), keep: Keep::Postgres { _database: database } }
+        Self { url: database.url.clone(), keep: Keep::OwnPostgres { _database: database } }
     }
 
     /// As if so much time had passed that claims of processes that died have ended.
     #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
     pub async fn let_leases_end(&self) {
         const END: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
-        if let Keep::Postgres { .. } = self.keep {
+        if !matches!(self.keep, Keep::Sqlite { .. }) {
             sqlx::PgConnection::connect(&self.url).await.unwrap().execute(END).await.unwrap();
         }
     }
@@ -94,6 +98,24 @@ impl TestDatabase {
     /// SQLite and, where it is installed, Postgres.
     pub fn both() -> impl Iterator<Item = Self> {
         [Some(Self::sqlite()), Self::postgres()].into_iter().flatten()
+    }
+
+    /// The first case on SQLite, the other on Postgres; in `make soak` each on both.
+    pub fn spread<T: Copy>([one, other]: [T; 2]) -> Vec<(T, Self)> {
+        let mut spread = vec![(one, Self::sqlite())];
+        spread.extend(Self::postgres().map(|database| (other, database)));
+        if soak(false, true) || spread.len() < 2 {
+            spread.push((other, Self::sqlite()));
+            spread.extend(Self::postgres().map(|database| (one, database)));
+        }
+        spread
+    }
+
+    /// A test does something to its tables that `dlo` would not do.
+    pub fn spoil(&self) {
+        if let Keep::Postgres(database) = &self.keep {
+            database.spoil();
+        }
     }
 }
 

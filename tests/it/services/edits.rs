@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use amqp_message::time::Timestamp;
+use amqp_message::{field::FieldValue, time::Timestamp};
 use dead_letter_office::{
     clock::Clock,
     config::{GroupsConfig, RetentionConfig},
@@ -49,7 +49,7 @@ async fn the_edited_copy_arrives_and_the_original_never_does() {
         // Its own retry was to leave at the same time.
         server.retry_later(&[id], HOUR).await;
         let mut edited = body("mended");
-        edited.headers.push(HeaderEdit::Set { name: "tenant".to_owned(), value: "acme".to_owned() });
+        edited.headers.push(HeaderEdit::Set { name: "tenant".to_owned(), value: FieldValue::string("acme") });
         let property = |property, value: &str| PropertyEdit::new(property, Some(value.to_owned())).unwrap();
         edited.properties = vec![property(Property::Priority, "7"), property(Property::Expiration, "3600000")];
         let copy = edit(&server, id, &edited, HOUR).await.unwrap();
@@ -98,7 +98,7 @@ async fn what_easynetq_wrapped_is_edited_inside_its_encoding() {
         matches!(&bare, Err(Refusal::Unfit(why)) if why.contains("with this edit it is an error message of EasyNetQ that cannot be read")),
         "{bare:?}"
     );
-    let outside = HeaderEdit::Set { name: "tenant".to_owned(), value: "other".to_owned() };
+    let outside = HeaderEdit::Set { name: "tenant".to_owned(), value: FieldValue::string("other") };
     let outside = edit(&server, id, &Edit::of_headers(vec![outside]), Duration::ZERO).await;
     assert!(matches!(&outside, Err(Refusal::UnfitPart { why, .. }) if why.contains("would not arrive")), "{outside:?}");
 

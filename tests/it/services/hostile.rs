@@ -225,6 +225,7 @@ async fn refuse(database: &TestDatabase, table: &str, when: &str, column: &str, 
         CREATE TRIGGER refused_{table} BEFORE {when} ON {table} FOR EACH ROW
             WHEN ({row}.{column} = '{value}') EXECUTE FUNCTION refused_{table}()"
     );
+    database.spoil();
     PgConnection::connect(&database.url).await.unwrap().execute(sqlx::AssertSqlSafe(trigger)).await.unwrap();
 }
 

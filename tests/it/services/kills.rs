@@ -38,11 +38,11 @@ async fn flooded(rabbit: &Rabbit, database: &TestDatabase, queue_type: QueueType
 async fn check_intake_dies_at(place: &str) {
     let Some(rabbit) = Rabbit::shared() else { return };
     // More than two batches.
-    let flood = soak(1_200, 2_000);
+    let (flood, batch_size) = soak((250, 100), (2_000, 500));
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         let database = TestDatabase::sqlite();
         let vhost = flooded(rabbit, &database, queue_type, flood).await;
-        let program = Program::new(&database, &vhost, queue_type);
+        let program = Program { batch_size, ..Program::new(&database, &vhost, queue_type) };
         program.die_at(place, 2).await;
         let server = look_into(&database).await;
         assert!(server.count().await < flood as u64, "it died too late to tell anything");
@@ -75,7 +75,7 @@ struct CutShort {
 
 async fn check_retry_dies_at(cut: CutShort) {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let n_letters = soak(400, 1_500);
+    let n_letters = soak(150, 1_500);
     for database in TestDatabase::both() {
         let queue_type = QueueType::Quorum;
         let vhost = flooded(rabbit, &database, queue_type, n_letters).await;
@@ -131,11 +131,11 @@ async fn a_retry_cut_short_after_its_mark_is_over() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_lose_and_double_nothing() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (flood, kills) = soak((2_000, 3), (6_000, 8));
+    let (flood, batch_size, kills) = soak((600, 50, 3), (6_000, 500, 8));
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         let database = TestDatabase::sqlite();
         let vhost = flooded(rabbit, &database, queue_type, flood).await;
-        let program = Program::new(&database, &vhost, queue_type);
+        let program = Program { batch_size, ..Program::new(&database, &vhost, queue_type) };
         let server = look_into(&database).await;
         for kill in 1..=kills {
             let mut running = program.run();

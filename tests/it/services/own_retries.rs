@@ -68,11 +68,8 @@ async fn server(database: &TestDatabase, vhost: &Vhost, via: Via, clock: Clock) 
 /// A server and a service, for each database and each place to wait.
 async fn everywhere<F: Future<Output = ()>>(check: impl Fn(Vhost, TestDatabase, Via) -> F) {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let mut checks = Vec::new();
-    for via in [Via::Database, Via::Broker] {
-        checks.extend(TestDatabase::both().map(|database| check(rabbit.vhost(), database, via)));
-    }
-    join_all(checks).await;
+    let spread = TestDatabase::spread([Via::Broker, Via::Database]).into_iter();
+    join_all(spread.map(|(via, database)| check(rabbit.vhost(), database, via))).await;
 }
 
 async fn with_status(server: &AppState, status: Status) -> Vec<LetterSummary> {

@@ -39,26 +39,24 @@ fn some_time() -> Timestamp {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_fails_again_comes_back_to_its_letter() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        for database in TestDatabase::both() {
-            let vhost = rabbit.vhost();
-            let server = AppState::open(&database, with_queues(queue_type, &vhost)).await;
-            let service_queue = json!({"x-queue-type": queue_type.as_str()});
-            let orders = Service::start_with(&vhost, "orders", service_queue).await;
-            orders.fail("body").await;
-            let id = server.await_letter().await.summary.id;
-            for attempts in [2, 3] {
-                server.retry(&[id]).await;
-                server.await_status(id, Status::Retried).await;
-                let came = orders.reject().await;
-                assert_eq!((came.exchange.as_str(), came.routing_key.as_str()), ("", "orders"));
-                assert_eq!(server.await_status(id, Status::Open).await.attempts, attempts);
-            }
-            assert_eq!(server.count().await, 1);
-            assert_eq!(server.letter(id).await.deaths.len(), 3);
-            let round = [Event::RetryScheduled, Event::Retried, Event::FailedAgain];
-            assert_eq!(server.events(id).await, [&[Event::Received][..], &round, &round].concat());
+    for (queue_type, database) in TestDatabase::spread([QueueType::Quorum, QueueType::Classic]) {
+        let vhost = rabbit.vhost();
+        let server = AppState::open(&database, with_queues(queue_type, &vhost)).await;
+        let service_queue = json!({"x-queue-type": queue_type.as_str()});
+        let orders = Service::start_with(&vhost, "orders", service_queue).await;
+        orders.fail("body").await;
+        let id = server.await_letter().await.summary.id;
+        for attempts in [2, 3] {
+            server.retry(&[id]).await;
+            server.await_status(id, Status::Retried).await;
+            let came = orders.reject().await;
+            assert_eq!((came.exchange.as_str(), came.routing_key.as_str()), ("", "orders"));
+            assert_eq!(server.await_status(id, Status::Open).await.attempts, attempts);
         }
+        assert_eq!(server.count().await, 1);
+        assert_eq!(server.letter(id).await.deaths.len(), 3);
+        let round = [Event::RetryScheduled, Event::Retried, Event::FailedAgain];
+        assert_eq!(server.events(id).await, [&[Event::Received][..], &round, &round].concat());
     }
 }
 

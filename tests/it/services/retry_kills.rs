@@ -261,7 +261,7 @@ async fn dying_while_the_database_is_away_sends_nothing_a_second_time() {
 
 async fn check_random_kills(via: Via, database: TestDatabase) {
     const KILLS: usize = 3;
-    let messages = soak(500, 2_000);
+    let messages = soak(250, 2_000);
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let retry = Retry { via, delays: "3s,500ms" };

@@ -108,11 +108,8 @@ pub(super) async fn server_with(
 /// A server and a careless service, for each database and each place to wait.
 pub(super) async fn everywhere<F: Future<Output = ()>>(check: impl Fn(Vhost, TestDatabase, Via) -> F) {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let mut checks = Vec::new();
-    for via in [Via::Database, Via::Broker] {
-        checks.extend(TestDatabase::both().map(|database| check(rabbit.vhost(), database, via)));
-    }
-    join_all(checks).await;
+    let spread = TestDatabase::spread([Via::Database, Via::Broker]).into_iter();
+    join_all(spread.map(|(via, database)| check(rabbit.vhost(), database, via))).await;
 }
 
 async fn open(server: &AppState) -> LetterSummary {

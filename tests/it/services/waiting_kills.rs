@@ -60,7 +60,7 @@ impl<'a> World<'a> {
     /// Whether something is with its consumer by now; else all is over.
     async fn goes_back(&self) -> bool {
         let vhost = self.program.vhost;
-        let is_over = async || self.server.count_of(Status::Open).await > 0 && block_in_place(|| are_empty(vhost));
+        let is_over = async || self.server.count_of(Status::Open).await > 0 && block_in_place(|| vhost.is_drained());
         let is_back = async || vhost.depth("orders").await > 0;
         self.program.finish("it to go back or to need attention", async || is_back().await || is_over().await).await;
         is_back().await
@@ -129,26 +129,17 @@ impl<'a> World<'a> {
     }
 }
 
-fn are_empty(vhost: &Vhost) -> bool {
-    let list = format!("rabbitmqctl list_queues --vhost '{}' --no-table-headers messages", vhost.name());
-    let output = vhost.shell(&list);
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8_lossy(&output.stdout).split_whitespace().all(|messages| messages == "0")
-}
-
 /// What was not sent on before a death is delivered again and is a failure as good as any; what was acknowledged is counted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_while_nothing_is_under_way_changes_nothing() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for place in ["delivered", "acknowledged"] {
-        for database in TestDatabase::both() {
-            let vhost = rabbit.vhost();
-            let mut world = World::begin(&database, &vhost).await;
-            world.fail_all(place, RETRIES + 1).await;
-            assert_eq!(world.calls, RETRIES + 1, "{place}");
-            let expected = [(1, [1, 1, 0]), (2, [1, 1, 0]), (3, [1, 0, 1])];
-            assert_eq!(world.figures().await, BTreeMap::from(expected), "{place}");
-        }
+    for (place, database) in TestDatabase::spread(["delivered", "acknowledged"]) {
+        let vhost = rabbit.vhost();
+        let mut world = World::begin(&database, &vhost).await;
+        world.fail_all(place, RETRIES + 1).await;
+        assert_eq!(world.calls, RETRIES + 1, "{place}");
+        let expected = [(1, [1, 1, 0]), (2, [1, 1, 0]), (3, [1, 0, 1])];
+        assert_eq!(world.figures().await, BTreeMap::from(expected), "{place}");
     }
 }
 
@@ -156,13 +147,11 @@ async fn a_death_while_nothing_is_under_way_changes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_after_publishing_costs_one_delivery() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for place in ["published", "forwarded"] {
-        for database in TestDatabase::both() {
-            let vhost = rabbit.vhost();
-            let mut world = World::begin(&database, &vhost).await;
-            world.fail_all(place, 1).await;
-            world.all_have_failed_again(place).await;
-        }
+    for (place, database) in TestDatabase::spread(["published", "forwarded"]) {
+        let vhost = rabbit.vhost();
+        let mut world = World::begin(&database, &vhost).await;
+        world.fail_all(place, 1).await;
+        world.all_have_failed_again(place).await;
     }
 }
 
@@ -170,14 +159,12 @@ async fn a_death_after_publishing_costs_one_delivery() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_fails_before_the_restart_is_no_failure_of_the_second_copy() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for place in ["published", "forwarded"] {
-        for database in TestDatabase::both() {
-            let vhost = rabbit.vhost();
-            let mut world = World::begin(&database, &vhost).await;
-            world.die_and_fail(place, World::fail).await;
-            world.fail_all("", 0).await;
-            world.all_have_failed_again(place).await;
-        }
+    for (place, database) in TestDatabase::spread(["forwarded", "published"]) {
+        let vhost = rabbit.vhost();
+        let mut world = World::begin(&database, &vhost).await;
+        world.die_and_fail(place, World::fail).await;
+        world.fail_all("", 0).await;
+        world.all_have_failed_again(place).await;
     }
 }
 

@@ -16,6 +16,7 @@ use dead_letter_office::{
     services::{
         change_feed::ChangeFeed,
         incidents::{Incidents, Settings as IncidentSettings},
+        live::Live,
         notifications::channels::Channels,
         wakeup::Wakeup,
         watch::{Tidying, Watch, Watcher},
@@ -103,8 +104,8 @@ fn server() -> Url {
 }
 
 fn incidents(store: &Arc<Store>, clock: &Clock) -> Incidents {
-    let channels = Arc::new(Channels::new(&NotifyConfig::default()).unwrap());
-    let settings = IncidentSettings::new(&PageConfig::default(), server()).unwrap();
+    let channels = Live::new(Channels::new(&NotifyConfig::default()).unwrap());
+    let settings = Live::new(IncidentSettings::new(&PageConfig::default(), server()).unwrap());
     Incidents::new(Arc::clone(store), channels, clock.clone(), ChangeFeed::default(), Wakeup::default(), settings)
 }
 

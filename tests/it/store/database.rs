@@ -2,9 +2,8 @@
 
 use std::{
     ops::Deref,
-    path::PathBuf,
     sync::{
-        LazyLock, Mutex, OnceLock,
+        LazyLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -26,10 +25,10 @@ use dead_letter_office::{
 };
 use sqlx::{AssertSqlSafe, Executor, PgPool, SqlSafeStr, SqlitePool};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 use super::make::{NOON, an_arrival, id, later};
-use crate::support::postgres::{Postgres, PostgresDatabase};
+pub use crate::support::databases::sqlite_url;
+use crate::support::databases::{self, Lent, Users};
 
 /// How long a claim holds in these tests.
 pub const LEASE: Duration = Duration::from_secs(60);
@@ -50,27 +49,15 @@ pub struct TestDatabase {
     raw: Raw,
     /// A test has broken it on purpose, so there is nothing to audit.
     broken: AtomicBool,
-    /// `None` only at the very end.
-    place: Option<Place>,
+    place: Place,
 }
-
-/// Databases of tests that are over. To empty one is several times quicker than to drop it and copy another.
-static SPARE: Mutex<Vec<PostgresDatabase>> = Mutex::new(Vec::new());
-/// Whatever tables there are, but for the record of migrations. Not TRUNCATE, which makes a new file of each table and
-/// index, and those cost more than anything else that most of these tests do.
-const EMPTY: &str = "DO $$ DECLARE one record; BEGIN
-        SET LOCAL session_replication_role = replica;
-        FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE '\\_%' LOOP
-            EXECUTE format('DELETE FROM %I', one.tablename);
-        END LOOP;
-        PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
-            FROM pg_sequences WHERE schemaname = 'public';
-    END $$";
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        if let Some(Place::Database(database)) = self.place.take_if(|_| !self.broken.load(Ordering::Relaxed)) {
-            SPARE.lock().unwrap().push(database);
+        if let Place::Database(database) = &self.place
+            && self.broken.load(Ordering::Relaxed)
+        {
+            database.spoil();
         }
     }
 }
@@ -83,7 +70,7 @@ enum Raw {
 /// Where the data is.
 enum Place {
     Directory { _only_held: TempDir },
-    Database(PostgresDatabase),
+    Database(Lent),
 }
 
 macro_rules! raw {
@@ -104,34 +91,23 @@ impl Deref for TestDatabase {
 }
 
 impl TestDatabase {
-    /// Migrating takes longer than most tests: it is done once, and each test has a copy.
     pub async fn sqlite() -> Self {
-        static TEMPLATE: LazyLock<Vec<u8>> = LazyLock::new(|| apart(migrated_sqlite_file()));
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("database.db");
-        std::fs::write(&path, &*TEMPLATE).unwrap();
-        let url = sqlite_url(&path);
+        let url = databases::sqlite_at(&directory.path().join("database.db"));
         let raw = Raw::Sqlite(SqlitePool::connect_lazy(&url).unwrap());
         Self::at(url, raw, Place::Directory { _only_held: directory }).await
     }
 
     /// `None` where there is no Postgres and tests may be skipped for it.
     pub async fn postgres() -> Option<Self> {
-        static TEMPLATE: OnceLock<PostgresDatabase> = OnceLock::new();
-        let server = Postgres::shared()?;
-        let template = TEMPLATE.get_or_init(|| apart(migrated_postgres_database(server)));
-        let spare = SPARE.lock().unwrap().pop();
-        let (database, used) = spare.map_or_else(|| (server.copy_of(template), false), |database| (database, true));
-        let raw = PgPool::connect_lazy(&database.url).unwrap();
-        if used {
-            sqlx::query(EMPTY).execute(&raw).await.unwrap();
-        }
-        Some(Self::at(database.url.clone(), Raw::Postgres(raw), Place::Database(database)).await)
+        let database = databases::on_postgres(Users::Test)?;
+        let raw = Raw::Postgres(PgPool::connect_lazy(&database.url).unwrap());
+        Some(Self::at(database.url.clone(), raw, Place::Database(database)).await)
     }
 
     async fn at(url: String, raw: Raw, place: Place) -> Self {
         let store = Store::open(&url).await.unwrap();
-        Self { store, url, raw, broken: AtomicBool::new(false), place: Some(place) }
+        Self { store, url, raw, broken: AtomicBool::new(false), place }
     }
 
     /// The database as another process opens it.
@@ -423,30 +399,4 @@ pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
         arrivals,
         settled: AckState::default(),
     }
-}
-
-pub fn sqlite_url(path: &std::path::Path) -> String {
-    format!("sqlite://{}", path.display())
-}
-
-/// Works in a runtime of its own, with whose end every connection is closed: none may be open to what is copied.
-fn apart<T: Send>(work: impl Future<Output = T> + Send) -> T {
-    std::thread::scope(|scope| scope.spawn(|| Runtime::new().unwrap().block_on(work)).join().unwrap())
-}
-
-async fn migrated_sqlite_file() -> Vec<u8> {
-    let directory = tempfile::tempdir().unwrap();
-    let (path, copy): (PathBuf, PathBuf) = (directory.path().join("original.db"), directory.path().join("copy.db"));
-    let store = Store::open(&sqlite_url(&path)).await.unwrap();
-    store.migrate().await.unwrap();
-    // All in one file, also what still stands in the log beside it.
-    let raw = SqlitePool::connect(&sqlite_url(&path)).await.unwrap();
-    sqlx::query("VACUUM INTO $1").bind(copy.to_str()).execute(&raw).await.unwrap();
-    std::fs::read(copy).unwrap()
-}
-
-async fn migrated_postgres_database(server: &Postgres) -> PostgresDatabase {
-    let database = server.database();
-    Store::open(&database.url).await.unwrap().migrate().await.unwrap();
-    database
 }

@@ -19,6 +19,7 @@ use dead_letter_office::{
     services::{
         change_feed::ChangeFeed,
         incidents::{Incidents, Settings},
+        live::Live,
         notifications::channels::Channels,
         wakeup::Wakeup,
     },
@@ -46,8 +47,8 @@ impl Desk {
         config.pagerduty.routing_key = Secret::new("0123456789abcdef0123456789abcdef");
         change(&mut config);
         let (store, clock) = (Arc::new(database.second_server().await), Clock::manual(NOON));
-        let channels = Arc::new(Channels::new(&config).unwrap());
-        let settings = Settings::new(&config.page, "https://dlo.example/".parse().unwrap()).unwrap();
+        let channels = Live::new(Channels::new(&config).unwrap());
+        let settings = Live::new(Settings::new(&config.page, "https://dlo.example/".parse().unwrap()).unwrap());
         let incidents = Incidents::new(
             Arc::clone(&store),
             channels,

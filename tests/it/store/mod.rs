@@ -38,6 +38,7 @@ mod commands;
 pub mod concurrency;
 mod counts;
 mod digests;
+mod dump;
 mod edits;
 mod enrichment;
 mod errors;

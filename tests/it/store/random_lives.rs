@@ -240,7 +240,7 @@ async fn all_pages(database: &TestDatabase, filter: &LetterFilter, sort: Sort, l
     }
 }
 
-async fn live(database: &TestDatabase, seed: u64) {
+pub(super) async fn live(database: &TestDatabase, seed: u64) {
     let mut life = Life { database, model: Model::default(), rng: Rng::with_seed(seed) };
     for _ in 0..150 {
         life.goes_on().await;

@@ -11,10 +11,11 @@ use dead_letter_office::{
         notification::Channel,
     },
     metrics::Metrics,
-    notify::Sender,
+    notify::{Reach, Sender},
     rabbitmq::health::BrokerBoard,
     services::{
         health::{Health, WorkerBoard},
+        live::Live,
         notifications::{channels::Channels, deliveries::Deliveries},
         wakeup::Wakeup,
     },
@@ -51,8 +52,8 @@ fn deliveries(desk: &Desk, slack: &SlackStandIn, per_minute: u64) -> Deliveries 
     config.slack.per_minute = per_minute;
     Deliveries {
         store: Arc::clone(&desk.store),
-        channels: Arc::new(Channels::new(&config).unwrap()),
-        sender: Sender::new(desk.clock.clone()).unwrap(),
+        channels: Live::new(Channels::new(&config).unwrap()),
+        sender: Sender::new(desk.clock.clone(), &Reach::default()).unwrap(),
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
         health: Health::new(BrokerBoard::new([]), WorkerBoard::default(), desk.clock.clone()),

@@ -115,7 +115,12 @@ async fn one_process_watches_a_broker_at_a_time(database: &TestDatabase) {
 async fn what_is_seen_is_remembered(database: &TestDatabase) {
     let mut story = Story::begin(database).await;
     assert_eq!(story.kept, WatchKept::default());
-    let odd = QueueLevel { name: "ö \"q\"".to_owned(), messages: Some(u64::MAX >> 1), ..QueueLevel::default() };
+    let odd = QueueLevel {
+        name: "ö \"q\"".to_owned(),
+        messages: Some(u64::MAX >> 1),
+        grows_by: Some(3),
+        ..QueueLevel::default()
+    };
     let there = |consumers, stuck| [level("orders", consumers, 5), level("dlo.obituaries", 1, stuck), odd.clone()];
     story.look(Some(&there(3, 0))).await;
     story.look(Some(&there(0, 7))).await;

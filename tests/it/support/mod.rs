@@ -14,6 +14,7 @@ pub mod api_tools;
 pub mod browser;
 pub mod clients;
 pub mod conventions;
+pub mod databases;
 pub mod delay_queues;
 pub mod postgres;
 pub mod process;
@@ -34,7 +35,7 @@ use std::{
 use process::Leashed;
 
 /// A script of `tests/rig`.
-fn rig_script(name: &str) -> PathBuf {
+pub fn rig_script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/rig").join(name)
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -242,6 +242,27 @@ pub struct PostgresDatabase {
     admin: Admin,
 }
 
+impl PostgresDatabase {
+    /// Gives it another name. Whoever is connected to it is so no longer, and does not find it again.
+    pub fn rename(&mut self) {
+        let (old, new) = (&self.name, unique_name("test_"));
+        self.admin.execute_all(
+            "postgres",
+            &[
+                format!("alter database {old} allow_connections false"),
+                format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{old}'"),
+                format!("alter database {old} rename to {new}"),
+                format!("alter database {new} allow_connections true"),
+            ],
+        );
+        (self.url, self.name) = (self.admin.database_url(&new), new);
+    }
+
+    pub fn execute(&self, statement: &str) {
+        self.admin.execute_all(&self.name, &[statement.to_owned()]);
+    }
+}
+
 impl Drop for PostgresDatabase {
     fn drop(&mut self) {
         self.admin.execute(&format!("drop database {} with (force)", self.name));
@@ -276,14 +297,21 @@ impl Admin {
     }
 
     fn execute(&self, statement: &str) {
+        self.execute_all("postgres", &[statement.to_owned()]);
+    }
+
+    /// One after the other, each in a transaction of its own.
+    fn execute_all(&self, database: &str, statements: &[String]) {
         let status = Command::new(&self.psql)
-            .args(["--no-psqlrc", "--quiet", "--command", statement])
-            .arg(self.database_url("postgres"))
+            .args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"])
+            .args(statements.iter().flat_map(|statement| ["--command", statement]))
+            .arg(self.database_url(database))
+            .stdout(Stdio::null())
             .status()
             .expect("psql runs");
         // A panic while a test panics already would abort all the others.
         if !status.success() && !std::thread::panicking() {
-            panic!("psql failed: {statement}");
+            panic!("psql failed: {statements:?}");
         }
     }
 }

@@ -154,7 +154,11 @@ impl Leashed {
 
     /// Has the command stand still, as if the machine had no time for it, or go on.
     pub fn freeze(&self, frozen: bool) {
-        let signal = if frozen { "STOP" } else { "CONT" };
+        self.signal(if frozen { "STOP" } else { "CONT" });
+    }
+
+    /// Sends it to the command itself.
+    pub fn signal(&self, signal: &str) {
         let pid = self.command_pid().to_string();
         let status = Command::new("sh").args(["-c", "kill -\"$0\" \"$1\"", signal, &pid]).status();
         assert!(status.is_ok_and(|status| status.success()), "SIG{signal} could not be sent");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::http::Method;
+use axum::http::{HeaderName, Method};
 use dead_letter_office::domain::letter::{LetterId, Status};
 use serde_json::{Map, Value, json};
 
@@ -10,6 +10,7 @@ use super::{
     answer::Answer,
     desk::{Desk, ask},
     groups::{group_of, sort},
+    schemas::post_form,
 };
 
 /// A call, and what it takes.
@@ -19,6 +20,7 @@ struct Call {
     /// The schema of its body of JSON.
     body: Option<Value>,
     parameters: Vec<String>,
+    headers: Vec<String>,
 }
 
 /// All calls that are described, about this letter or its group.
@@ -31,12 +33,16 @@ async fn calls(desk: &Desk, letter: LetterId) -> (Value, Vec<Call>) {
     for (path, item) in description["paths"].as_object().unwrap() {
         for (method, call) in item.as_object().unwrap() {
             let Ok(method) = method.to_uppercase().parse() else { continue };
-            let parameters = call["parameters"].as_array().into_iter().flatten().filter(|it| it["in"] == "query");
+            let named = |place: &str| {
+                let parameters = call["parameters"].as_array().into_iter().flatten().filter(|it| it["in"] == *place);
+                parameters.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+            };
             calls.push(Call {
                 method,
                 path: path.replace("/groups/{id}", &format!("/groups/{group}")).replace("{id}", &letter.to_string()),
                 body: call.pointer("/requestBody/content/application~1json/schema").cloned(),
-                parameters: parameters.map(|it| it["name"].as_str().unwrap().to_owned()).collect(),
+                parameters: named("query"),
+                headers: named("header"),
             });
         }
     }
@@ -147,14 +153,58 @@ async fn every_parameter_is_told_with_all_the_others() {
     for call in calls {
         let empty: String = call.parameters.iter().map(|name| format!("{name}=&")).collect();
         let answer = desk.send(ask(call.method.clone(), &format!("{}?{empty}nope=1&neither=2", call.path))).await;
-        answer.clone().problem(400);
-        let told = told(&answer, "parameter");
-        let codes = |name: &str| told.get(name).into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
-        assert_eq!((codes("nope"), codes("neither")), (vec!["unknown"], vec!["unknown"]), "{}", answer.text());
+        // A body that lacks something is told as well.
+        assert!([400, 422].contains(&answer.status.as_u16()), "{}: {}", answer.asked, answer.text());
+        let told = all_told(&answer);
+        for name in ["nope", "neither"] {
+            assert!(told.contains(&format!("{name} unknown")), "{name}: {}", answer.text());
+        }
         for name in &call.parameters {
-            assert_eq!(codes(name), ["empty"], "{name}: {}", answer.text());
+            assert!(told.contains(&format!("{name} empty")), "{name}: {}", answer.text());
         }
     }
+}
+
+/// What is wrong with the address and the headers of a call is told with what is wrong with its body.
+#[tokio::test]
+async fn address_headers_and_body_are_told_together() {
+    let (desk, id) = a_desk().await;
+    let (_, calls) = calls(&desk, id).await;
+    let mut n_versions = 0;
+    for call in calls.into_iter().filter(|call| call.body.is_some()) {
+        let mut request = ask(call.method.clone(), &format!("{}?nope=1", call.path));
+        let mut expected = BTreeSet::from(["/nope unknown".to_owned(), "nope unknown".to_owned()]);
+        for name in &call.headers {
+            let (wrong, code) = match &**name {
+                "If-Match" => ("x".to_owned(), "format"),
+                "If-None-Match" => continue,
+                _ => ("k".repeat(256), "length"),
+            };
+            n_versions += usize::from(name == "If-Match");
+            request.headers_mut().insert(HeaderName::try_from(name).unwrap(), wrong.parse().unwrap());
+            expected.insert(format!("{name} {code}"));
+        }
+        request.headers_mut().insert("content-type", "application/json".parse().unwrap());
+        *request.body_mut() = json!({"nope": 1}).to_string().into();
+        let answer = desk.send(request).await;
+        answer.clone().problem(422);
+        let said: BTreeSet<String> = all_told(&answer);
+        assert!(said.is_superset(&expected), "{expected:?}: {}", answer.text());
+    }
+    assert!(n_versions >= 8, "{n_versions} calls with If-Match");
+    // An upload, whose query is read.
+    let form = post_form(&desk, "/api/v1/schemas?name=&nope=1", Some("a\0b"), &[]).await;
+    form.clone().problem(400);
+    assert_eq!(all_told(&form), ["/name format", "name empty", "nope unknown"].map(str::to_owned).into());
+}
+
+/// The places and kinds of all mistakes.
+fn all_told(answer: &Answer) -> BTreeSet<String> {
+    let place = |error: &Value| {
+        ["pointer", "parameter", "header"].into_iter().find_map(|key| error[key].as_str().map(str::to_owned))
+    };
+    let errors = answer.json()["errors"].as_array().cloned().unwrap_or_default();
+    errors.iter().map(|error| format!("{} {}", place(error).unwrap(), error["code"].as_str().unwrap())).collect()
 }
 
 /// A call, its body, and what is told of it: places and kinds.

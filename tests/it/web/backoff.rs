@@ -55,7 +55,7 @@ async fn what_waits_is_listed_soonest_first() {
     ]) {
         assert!(parts.iter().all(|part| row.contains(part)), "{row} without some of {parts:?}");
     }
-    assert_eq!(page.values(".list-row > a", "href")[2], format!("/letters/{third}"));
+    assert_eq!(page.values(".list-row > a", "href")[2], format!("/letters/{third}?list=%2Fscheduled"));
     assert_eq!(page.words("#count"), "4 scheduled retries");
     assert_eq!(page.words("#side a[href='/scheduled'] .text-count"), "4 scheduled");
 }

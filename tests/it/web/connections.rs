@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dead_letter_office::web::{Limits, serve};
+use dead_letter_office::web::{Bounds, Limits, serve};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -18,7 +18,7 @@ use super::desk::Desk;
 async fn listening(desk: &Desk, limits: Limits) -> (std::net::SocketAddr, DropGuard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, closing) = (listener.local_addr().unwrap(), CancellationToken::new());
-    TaskTracker::new().spawn(serve(listener, desk.router(), (limits, Vec::new()), closing.clone()));
+    TaskTracker::new().spawn(serve(listener, desk.router(), Bounds { limits, ..Bounds::default() }, closing.clone()));
     (address, closing.drop_guard())
 }
 

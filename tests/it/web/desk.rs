@@ -1,6 +1,6 @@
 //! A server without brokers, whose router a test asks directly.
 
-use std::{net::SocketAddr, sync::Arc, sync::LazyLock, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -27,6 +27,7 @@ use dead_letter_office::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
+        getting_started::GettingStarted,
         health::{Health, Probe, WorkerBoard},
         idempotency::Keys,
         policies::Policies,
@@ -37,7 +38,7 @@ use dead_letter_office::{
         wakeup::Wakeup,
     },
     store::{AckState, IntakeBatch, Recorded, Store},
-    web::{AppState, GuardedStore, LastFigures, Limits, WebSettings, router},
+    web::{AppState, GuardedStore, LastFigures, Limits, ViewCounts, WebSettings, router},
 };
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -50,10 +51,7 @@ use super::{
     answer::Answer,
     dead::{Dead, NOON, dead_in},
 };
-use crate::support::{
-    postgres::{Postgres, PostgresDatabase},
-    process::block_on,
-};
+use crate::support::databases::{self, Lent};
 
 /// The broker of a server that has one.
 pub const MAIN: &str = "main";
@@ -150,9 +148,8 @@ impl Desk {
 
     async fn prepare(names: &[&str]) -> (TempDir, Arc<Store>, BrokerBoard) {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("database.db");
-        std::fs::write(&path, &*EMPTY_DATABASE).unwrap();
-        let store = Arc::new(Store::open(&format!("sqlite://{}", path.display())).await.unwrap());
+        let url = databases::sqlite_at(&directory.path().join("database.db"));
+        let store = Arc::new(Store::open(&url).await.unwrap());
         let board = BrokerBoard::new(names.iter().map(|name| ((*name).to_owned(), format!("{name}.example:5672"))));
         for name in names {
             board.set_consuming(name, ConnectionState::Connected { since: NOON });
@@ -169,7 +166,7 @@ impl Desk {
     }
 
     /// The same on both databases; that of Postgres is kept beside it.
-    pub async fn where_people_sign_in_on_both(auth: &AuthConfig) -> Vec<(Self, Option<PostgresDatabase>)> {
+    pub async fn where_people_sign_in_on_both(auth: &AuthConfig) -> Vec<(Self, Option<Lent>)> {
         let mut both = vec![(Self::where_people_sign_in(auth.clone()).await, None)];
         if let Some((Self { store, board, directory, .. }, database)) = Self::on_postgres().await {
             let own = Own { auth: auth.clone(), ..Own::default() };
@@ -180,7 +177,7 @@ impl Desk {
     }
 
     /// A server that hides fields of these names, on Postgres.
-    pub async fn hiding_on_postgres(names: &[&str]) -> Option<(Self, PostgresDatabase)> {
+    pub async fn hiding_on_postgres(names: &[&str]) -> Option<(Self, Lent)> {
         let (Self { store, board, directory, .. }, database) = Self::on_postgres().await?;
         let hidden_fields = names.iter().map(|name| (*name).to_owned()).collect();
         let own = Own { hidden_fields, ..Own::default() };
@@ -188,10 +185,9 @@ impl Desk {
     }
 
     /// The same on Postgres; `None` where there is none and tests may be skipped for it.
-    pub async fn on_postgres() -> Option<(Self, PostgresDatabase)> {
-        let database = Postgres::shared()?.database();
+    pub async fn on_postgres() -> Option<(Self, Lent)> {
+        let database = databases::on_postgres(databases::Users::Servers)?;
         let store = Arc::new(Store::open(&database.url).await.unwrap());
-        store.migrate().await.unwrap();
         let board = BrokerBoard::new([(MAIN.to_owned(), format!("{MAIN}.example:5672"))]);
         let directory = tempfile::tempdir().unwrap();
         Some((Self::on(store, board, directory, &[], &NotifyConfig::default(), Own::default()), database))
@@ -241,6 +237,7 @@ impl Desk {
             reader: reader.clone(),
             schemas: schemas.clone(),
             digests: digests.clone(),
+            getting_started: GettingStarted::new(BTreeMap::new(), changes.clone(), clock.clone()),
             tasks: TaskTracker::new(),
             feed: feed.clone(),
             brokers: board.clone(),
@@ -249,6 +246,7 @@ impl Desk {
             metrics: metrics.clone(),
             keys: Keys::new(Arc::clone(&store), clock.clone()),
             figures: LastFigures::default(),
+            view_counts: ViewCounts::default(),
             settings: WebSettings {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
@@ -259,6 +257,8 @@ impl Desk {
                 is_search_enabled: true,
                 succeeded_after: SUCCEEDED_AFTER,
                 watch: watched.iter().map(|name| ((*name).to_owned(), super::watch::settings())).collect(),
+                demo: None,
+                channels: Vec::new(),
                 closing: closing.clone(),
             },
         };
@@ -289,7 +289,7 @@ impl Desk {
 
     /// The database's file, for a test that breaks it.
     pub fn database_url(&self) -> String {
-        format!("sqlite://{}", self.directory.path().join("database.db").display())
+        databases::sqlite_url(&self.directory.path().join("database.db"))
     }
 }
 
@@ -449,17 +449,3 @@ pub fn builder(method: Method, path: &str) -> Builder {
 pub fn ask(method: Method, path: &str) -> Request<Body> {
     builder(method, path).body(Body::empty()).unwrap()
 }
-
-/// Migrating takes longer than most tests: it is done once, and each test has a copy.
-static EMPTY_DATABASE: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    block_on(async {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, copy) = (directory.path().join("original.db"), directory.path().join("copy.db"));
-        let url = format!("sqlite://{}", path.display());
-        Store::open(&url).await.unwrap().migrate().await.unwrap();
-        // All in one file, also what still stands in the log beside it.
-        let raw = sqlx::SqlitePool::connect(&url).await.unwrap();
-        sqlx::query("VACUUM INTO $1").bind(copy.to_str()).execute(&raw).await.unwrap();
-        std::fs::read(copy).unwrap()
-    })
-});

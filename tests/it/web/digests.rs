@@ -171,7 +171,7 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     let sent = send(&desk, "digest").await.expect(303);
     let place = sent.headers["location"].to_str().unwrap().to_owned();
     let page = desk.page(&place).await;
-    assert!(page.words("header").contains("requested by local user"), "{}", page.words("header"));
+    assert!(page.words("main header").contains("requested by local user"), "{}", page.words("main header"));
     assert!(preview(&page).contains("2 dead letters open in 1 group"), "as it was sent");
     let claimed = desk.store.claim_notification(desk.clock.now(), Duration::from_secs(60), &[]).await.unwrap().unwrap();
     let body: Value = serde_json::from_str(&claimed.notification.body).unwrap();

@@ -74,7 +74,7 @@ async fn nothing_in_a_message_becomes_markup() {
 async fn what_a_message_says_is_shown_as_it_is() {
     let (desk, id, _) = shown(SCRIPT).await;
     let page = desk.page(&format!("/letters/{id}")).await;
-    let places = ["#letter-title", ".facts-list", "#payload", ".remark-note", "#letter-title bdi", ".note-text"];
+    let places = [".letter-cause", ".facts-list", "#payload", ".remark-note", ".letter-cause bdi", ".note-text"];
     for place in places {
         let text: String = page.all(place).iter().flat_map(|found| found.text()).collect();
         assert!(text.contains("<script>alert(1)</script>"), "{place}: {text}");
@@ -117,7 +117,7 @@ async fn names_of_any_length_are_cut_in_lists_and_whole_on_the_letter() {
     let list = desk.page("/letters").await;
     let shown = list.words(".list-row .row-name");
     assert!(shown.ends_with('…') && shown.chars().count() < 200, "{shown}");
-    assert_eq!(desk.page(&format!("/letters/{id}")).await.words("#letter-title"), long);
+    assert_eq!(desk.page(&format!("/letters/{id}")).await.words(".letter-cause a"), long);
     let filtered = desk.get(&format!("/api/v1/letters?queue={long}")).await.expect(200).json();
     assert_eq!(filtered["total"], 1);
 }

@@ -17,6 +17,7 @@ use super::{
     dead::{NOON, dead_in},
     desk::{Desk, builder},
 };
+use crate::support::{PATIENCE, process::wait_until};
 
 fn keyed(path: &str, key: &str, body: &Value) -> Request<Body> {
     let request = builder(Method::POST, path).header("content-type", "application/json");
@@ -82,7 +83,29 @@ async fn what_failed_can_be_made_again(desk: &Desk) {
     }
 }
 
-/// One under way is a 409, until its server is given up for dead.
+/// Wherever a caller hangs up, the call is done, and whoever makes it again is answered.
+async fn a_call_goes_on_without_its_caller(desk: &Desk) {
+    for steps in 0..20 {
+        let id = desk.letter_in(Status::Open).await;
+        let (path, key) = (format!("/api/v1/letters/{id}/retry"), format!("k{steps}"));
+        let call = || keyed(&path, &key, &json!({"delay": "1h"}));
+        {
+            let mut given_up = std::pin::pin!(desk.send(call()));
+            for _ in 0..steps * 5 {
+                tokio::select! {
+                    biased;
+                    _ = &mut given_up => break,
+                    () = tokio::task::yield_now() => {}
+                }
+            }
+        }
+        wait_until("the answer", PATIENCE, async || desk.send(call()).await.status == 200).await;
+        let history = desk.letter(id).await["history"].clone();
+        assert_eq!(history.as_array().unwrap().len(), 2, "{steps}: {history}");
+    }
+}
+
+/// One under way is a 409. One whose server is given up for dead is another: whether it was done is not known.
 async fn a_call_that_is_under_way_is_not_made_twice(desk: &Desk) {
     let (keys, by) = (Keys::new(desk.store.clone(), desk.clock.clone()), Actor::local());
     let call = KeyedCall { by: &by, key: "a", hash: "h" };
@@ -90,7 +113,9 @@ async fn a_call_that_is_under_way_is_not_made_twice(desk: &Desk) {
     assert_eq!(keys.claim(call).await.unwrap(), KeyClaim::UnderWay);
     assert_eq!(keys.claim(KeyedCall { hash: "other", ..call }).await.unwrap(), KeyClaim::Other);
     desk.clock.advance(Duration::from_secs(3_600));
-    assert_eq!(keys.claim(call).await.unwrap(), KeyClaim::First);
+    assert_eq!(keys.claim(call).await.unwrap(), KeyClaim::CutOff);
+    desk.clock.advance(KEPT);
+    assert_eq!(keys.claim(call).await.unwrap(), KeyClaim::First, "nobody asks again after a day");
     assert_eq!(desk.store.forget_keys(NOON, 10).await.unwrap(), 0);
     assert_eq!(desk.store.forget_keys(desk.clock.now().plus(KEPT), 10).await.unwrap(), 1);
 }
@@ -99,5 +124,6 @@ on_both!(
     a_key_is_one,
     a_call_is_done_once_and_answered_again,
     what_failed_can_be_made_again,
+    a_call_goes_on_without_its_caller,
     a_call_that_is_under_way_is_not_made_twice,
 );

@@ -115,3 +115,53 @@ async fn a_hidden_value_is_only_present_or_missing() {
     let answer = desk.get(&format!("/api/v1{group}/in-common")).await.expect(200).json();
     assert_eq!(answer["items"], json!([]));
 }
+
+/// By any search: what sets its letters apart from the others of their queues; what it asks for itself is no news.
+#[tokio::test]
+async fn a_search_says_what_sets_its_letters_apart() {
+    let (on_sqlite, on_postgres) = (Desk::open().await, Desk::on_postgres().await);
+    let on_postgres = on_postgres.map(|(desk, database)| (desk, Some(database)));
+    for (desk, _kept) in std::iter::once((on_sqlite, None)).chain(on_postgres) {
+        receive(&desk, 30).await;
+        desk.receive_all(MAIN, (0..30).map(|_| dead_in("elsewhere")).collect()).await;
+        super::search::index(&desk).await;
+        let path = "/api/v1/letters/in-common?q=error:rate";
+        let answer = desk.get(path).await.expect(200).json();
+        let item = &answer["items"][0];
+        assert_eq!(
+            (&item["text"], &item["here"], &item["elsewhere"]),
+            (&json!("payload.total.currency is missing"), &json!(30), &json!(0))
+        );
+        assert_eq!(
+            (&answer["sampled"], &answer["total"], &answer["total_is_least"]),
+            (&json!(30), &json!(30), &json!(false))
+        );
+        assert_eq!(answer["elsewhere"], json!({"not_found": 30, "succeeded": 0}), "of the same queue");
+        let asked = desk.get("/api/v1/letters/in-common?q=-payload.total.currency:*+queue:orders").await.json();
+        assert!(!asked["items"].to_string().contains("payload.total.currency"), "{asked}");
+        assert_eq!(asked["sampled"], 30);
+        // One click leads to the search with the cause.
+        let list = desk.page("/letters?q=error:rate+OR+error:none").await;
+        let panel = list.values(".letters-causes [hx-get]", "hx-get")[0].to_owned();
+        assert_eq!(panel, "/letters/in-common?q=error:rate+OR+error:none");
+        let found = desk.page(&panel).await.values(".common-found", "href")[0].to_owned();
+        assert_eq!(desk.page(&found).await.count(".list-row"), 30, "{found}");
+        assert!(found.starts_with("/letters?q=%28error:rate+OR+error:none%29+-payload.total.currency:*"), "{found}");
+        // Nothing narrows the list of all, and a mistake is told.
+        assert_eq!(desk.page("/letters").await.count(".letters-causes"), 0);
+        desk.get("/api/v1/letters/in-common?q=status:opne").await.problem(422);
+        assert_eq!(desk.get("/api/v1/letters/in-common?q=error:nowhere").await.expect(200).json()["items"], json!([]));
+    }
+}
+
+/// Where a search finds too many to be counted, its sample is spread over its time all the same.
+#[tokio::test]
+async fn a_large_search_is_compared_by_a_sample() {
+    let desk = Desk::open().await;
+    receive(&desk, 450).await;
+    super::search::index(&desk).await;
+    let answer = desk.get("/api/v1/letters/in-common?q=error:rate").await.expect(200).json();
+    assert_eq!((&answer["sampled"], &answer["total"]), (&json!(400), &json!(450)));
+    assert_eq!(answer["items"][0]["field"], "payload.total.currency", "{answer}");
+    assert_eq!(answer["items"].as_array().unwrap().len(), 2, "nothing that changes with time stands out: {answer}");
+}

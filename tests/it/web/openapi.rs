@@ -44,6 +44,7 @@ async fn describes_what_the_contract_promises_so_far() {
         "GET /api/v1/activity.ndjson",
         "GET /api/v1/jobs/{id}",
         "GET /api/v1/letters",
+        "GET /api/v1/letters/export",
         "GET /api/v1/letters/{id}",
         "GET /api/v1/letters/{id}/body",
         "GET /api/v1/mappings",
@@ -93,6 +94,16 @@ async fn describes_what_the_contract_promises_so_far() {
         "PUT /api/v1/rules/order",
         "PUT /api/v1/rules/{id}",
         "GET /api/v1/groups/{id}/in-common",
+        "GET /api/v1/letters/in-common",
+        "GET /api/v1/markers",
+        "POST /api/v1/markers",
+        "GET /api/v1/markers/{id}",
+        "DELETE /api/v1/markers/{id}",
+        "GET /api/v1/views",
+        "POST /api/v1/views",
+        "GET /api/v1/views/{id}",
+        "PUT /api/v1/views/{id}",
+        "DELETE /api/v1/views/{id}",
     ];
     assert_eq!(calls(&desk).await, expected.map(str::to_owned).into());
 }

@@ -11,7 +11,7 @@ use super::{
     groups::{alike, sort},
     watch::{looks, lost_for},
 };
-use crate::support::postgres::PostgresDatabase;
+use crate::support::databases::Lent;
 
 fn address(queue: &str) -> String {
     let segment: String = queue.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -19,7 +19,7 @@ fn address(queue: &str) -> String {
 }
 
 /// On SQLite and, where it is installed, on Postgres, which is kept beside it.
-pub async fn both() -> Vec<(Desk, Option<PostgresDatabase>)> {
+pub async fn both() -> Vec<(Desk, Option<Lent>)> {
     let mut desks = vec![(Desk::open().await, None)];
     desks.extend(Desk::on_postgres().await.map(|(desk, kept)| (desk, Some(kept))));
     desks
@@ -39,8 +39,8 @@ async fn it_says_what_is_the_matter_and_what_dlo_does_next() {
     assert!(next.contains("1 scheduled retry"), "{next}");
     assert!(next.contains("3 dead letters need attention"), "{next}");
     assert!(next.contains("waits in the queue until it has a consumer"), "{next}");
-    assert!(page.words("#command").starts_with("rabbitmqctl --vhost=/ list_consumers"), "{next}");
-    assert_eq!(page.count("[data-copy='#command']"), 1);
+    assert!(page.words("#command-suggested").starts_with("rabbitmqctl --vhost=/ list_consumers"), "{next}");
+    assert_eq!(page.count("[data-copy='#command-suggested']"), 1);
     let now = page.words("section[aria-labelledby=now-title]");
     assert!(now.contains("Depth 40") && now.contains("none for"), "{now}");
     assert!(page.words(".concern-list").contains("texts.persist"));
@@ -73,7 +73,7 @@ async fn what_the_last_days_brought_is_on_it() {
         assert!(page.words(".queue-days").starts_with("Failed 3"), "{}", page.words(".queue-days"));
         assert!(page.values(".queue-day-bars", "aria-label")[0].starts_with("failed in the last 14 days: "));
         assert!(page.words("section[aria-labelledby=now-title]").contains("not set up"), "no management API");
-        assert_eq!(page.count(".suggestion #command"), 0, "nothing to type");
+        assert_eq!(page.count(".suggestion #command-suggested"), 0, "nothing to type");
     }
 }
 

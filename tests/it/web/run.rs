@@ -40,6 +40,11 @@ impl Program {
         self
     }
 
+    pub fn unset(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     pub fn with(mut self, argument: &str) -> Self {
         self.command.arg(argument);
         self
@@ -93,13 +98,14 @@ impl Program {
     /// Begins to serve, and waits until it does.
     pub async fn open(self) -> Running {
         let mut running = self.start();
-        const SAID: &str = "listening on http://";
+        const SAID: &str = "listening on ";
         let said = async || running.process.lines().iter().any(|line| line.contains(SAID));
         wait_until("the server to open", PATIENCE, said).await;
         let line = running.process.line_with(SAID, PATIENCE);
         let address = line.split_once(SAID).unwrap().1;
-        let end = address.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':').unwrap_or(address.len());
-        running.url = format!("http://{}", &address[..end]);
+        let host = address.find("://").unwrap() + "://".len();
+        let end = address[host..].find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
+        running.url = address[..end.map_or(address.len(), |end| host + end)].to_owned();
         running
     }
 }
@@ -148,6 +154,11 @@ impl Running {
         self.process.freeze(frozen);
     }
 
+    /// Has it read its configuration again.
+    pub fn hang_up(&self) {
+        self.process.signal("HUP");
+    }
+
     pub async fn ended(&mut self) -> ExitStatus {
         self.process.exited(PATIENCE).await
     }
@@ -161,7 +172,11 @@ impl Running {
     }
 
     pub async fn post(&self, path: &str, body: &serde_json::Value) -> reqwest::Response {
-        client().post(format!("{}{path}", self.url)).json(body).send().await.unwrap()
+        self.call(reqwest::Method::POST, path, body).await
+    }
+
+    pub async fn call(&self, method: reqwest::Method, path: &str, body: &serde_json::Value) -> reqwest::Response {
+        client().request(method, format!("{}{path}", self.url)).json(body).send().await.unwrap()
     }
 
     /// Waits until it takes in and sends back.
@@ -180,6 +195,13 @@ impl Running {
         let there = async || self.json(&path).await["total"] == expected;
         wait_until(&format!("{expected} dead letters of {query}"), PATIENCE, there).await;
         self.json(&path).await["items"][0].clone()
+    }
+
+    /// Waits until the list of that query is empty.
+    pub async fn await_none(&self, query: &str) {
+        let path = format!("/api/v1/letters?{query}");
+        let none = async || self.json(&path).await["total"] == 0;
+        wait_until(&format!("no dead letter of {query}"), PATIENCE, none).await;
     }
 
     /// Waits until the only letter of that query is open again because its retry failed.

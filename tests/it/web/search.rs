@@ -65,7 +65,7 @@ async fn finds(desk: &Desk, search: &str, expected: &[LetterId]) {
     assert_eq!(ids(desk, search).await, expected, "{search}");
 }
 
-async fn on_both() -> Vec<(Desk, Option<crate::support::postgres::PostgresDatabase>)> {
+async fn on_both() -> Vec<(Desk, Option<crate::support::databases::Lent>)> {
     let mut both = vec![(Desk::hiding(&["card", "auth.pin"]).await, None)];
     if let Some((desk, database)) = Desk::hiding_on_postgres(&["card", "auth.pin"]).await {
         both.push((desk, Some(database)));

@@ -24,6 +24,7 @@ use super::{
     openapi::calls,
     schemas::post_form,
 };
+use crate::support::soak;
 
 const SECRET: &str = "4711-0815-1234";
 
@@ -39,8 +40,11 @@ const SCHEMA: &str = "syntax = \"proto3\"; package lab.v1;
     message Bank { Account one = 1; repeated Account list = 2; map<string, Account> by_name = 3; string code = 4; }
     message Nothing {}";
 
-/// What may be in a body that has the secret in it, by what the type property says.
-fn bodies() -> Vec<(&'static str, Option<&'static str>, Vec<u8>)> {
+/// Its name, what the type property says, and the body.
+type TestBody = (&'static str, Option<&'static str>, Vec<u8>);
+
+/// What may be in a body that has the secret in it.
+fn bodies() -> Vec<TestBody> {
     let truncated = format!(r#"{{"name":"Zoe","ssn":"{SECRET}","n":"#);
     let large = format!(r#"{{"ssn":"{SECRET}","pad":"{}"}}"#, "x".repeat(DECODE_MAX_BYTES as usize));
     let field = |number: u8, text: &str| [&[number << 3 | 2, text.len() as u8], text.as_bytes()].concat();
@@ -194,7 +198,9 @@ async fn walk(on_postgres: bool) {
         tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_writer(move || writer.clone()).finish();
     let _guard = tracing::subscriber::set_default(subscriber);
     let mut leaks = Vec::new();
-    for (name, message_type, body) in bodies() {
+    // In one database, or each where nothing else is.
+    let together = soak(bodies().len(), 1);
+    for bodies in bodies().chunks(together) {
         let (desk, database) = match on_postgres {
             false => (desk().await, None),
             true => match Desk::hiding_on_postgres(&["ssn"]).await {
@@ -202,18 +208,35 @@ async fn walk(on_postgres: bool) {
                 None => return,
             },
         };
-        let id = letter(&desk, message_type, body).await;
-        let before = desk.get("/api/v1/letters").await.expect(200).text();
-        leaks.extend(told(&format!("{name}: the list before"), &before));
-        sort(&desk).await;
-        let group = desk.store.summary(id).await.unwrap().unwrap().group.unwrap();
-        // What only looks before what changes something.
-        let mut ways = ways_in(&desk).await;
-        ways.sort_by_key(|way| !way.starts_with("GET"));
-        let mut found = 0;
-        for way in ways {
-            let (method, path) = way.split_once(' ').unwrap();
-            let id = if path.contains("groups") { group.to_string() } else { id.to_string() };
+        leaks.extend(told_by_ways_in(&desk, bodies).await);
+        let names: Vec<&str> = bodies.iter().map(|(name, ..)| *name).collect();
+        let logged = std::mem::take(&mut *log.0.lock().unwrap());
+        leaks.extend(told(&format!("{names:?}: the log"), &String::from_utf8_lossy(&logged)));
+        let tables = match &database {
+            None => tables_of_sqlite(&desk.database_url()).await,
+            Some(database) => tables_of_postgres(&database.url).await,
+        };
+        assert!(tables.len() > 20);
+        leaks.extend(tables.iter().filter_map(|(table, rows)| told(&format!("{names:?}: the table {table}"), rows)));
+    }
+    assert!(leaks.is_empty(), "{}", leaks.join("\n"));
+}
+
+/// Puts these in and asks each way in for each of them.
+async fn told_by_ways_in(desk: &Desk, bodies: &[TestBody]) -> Vec<String> {
+    let mut letters = Vec::new();
+    for (name, message_type, body) in bodies {
+        letters.push((*name, letter(desk, *message_type, body.clone()).await));
+    }
+    let mut leaks = Vec::from_iter(told("the list before", &desk.get("/api/v1/letters").await.expect(200).text()));
+    sort(desk).await;
+    // What only looks before what changes something.
+    let mut ways = ways_in(desk).await;
+    ways.sort_by_key(|way| !way.starts_with("GET"));
+    let mut found = 0;
+    for way in &ways {
+        let (method, path) = way.split_once(' ').unwrap();
+        for (name, id) in ids_for(desk, path, &letters).await {
             for query in queries(path) {
                 let asked = format!("{}{query}", path.replace("{id}", &id));
                 let answer = match method {
@@ -221,23 +244,30 @@ async fn walk(on_postgres: bool) {
                     _ if path.starts_with("/api") => {
                         desk.call(method.parse::<Method>().unwrap(), &asked, &json!({})).await
                     }
-                    _ => submit(&desk, &asked, &[]).await,
+                    _ => submit(desk, &asked, &[]).await,
                 };
                 found += usize::from(method == "GET" && answer.status == 200);
                 leaks.extend(told(&format!("{name}: {method} {asked}"), &answer.text()));
             }
         }
-        assert!(found > 25, "{name}: only {found} answers");
-        let logged = std::mem::take(&mut *log.0.lock().unwrap());
-        leaks.extend(told(&format!("{name}: the log"), &String::from_utf8_lossy(&logged)));
-        let tables = match &database {
-            None => tables_of_sqlite(&desk.database_url()).await,
-            Some(database) => tables_of_postgres(&database.url).await,
-        };
-        assert!(tables.len() > 20);
-        leaks.extend(tables.iter().filter_map(|(table, rows)| told(&format!("{name}: the table {table}"), rows)));
     }
-    assert!(leaks.is_empty(), "{}", leaks.join("\n"));
+    assert!(found > 10 + 15 * letters.len(), "only {found} answers");
+    leaks
+}
+
+/// Whose name and id a way in is asked with, where it takes one: each letter's, or that of each group they are in.
+async fn ids_for(desk: &Desk, path: &str, letters: &[(&'static str, LetterId)]) -> Vec<(&'static str, String)> {
+    if !path.contains("{id}") {
+        return vec![("all", String::new())];
+    }
+    let mut asked = Vec::new();
+    for (name, id) in letters {
+        let group = desk.store.summary(*id).await.unwrap().unwrap().group.unwrap();
+        asked.push((*name, if path.contains("groups") { group.to_string() } else { id.to_string() }));
+    }
+    asked.sort_by(|one, other| one.1.cmp(&other.1));
+    asked.dedup_by(|one, other| one.1 == other.1);
+    asked
 }
 
 /// What notifications, digests and incidents are made of, as text. Messages themselves are in `contents`.

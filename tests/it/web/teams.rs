@@ -27,7 +27,7 @@ use super::{
     groups::sort,
     sign_in::{PASSWORD, Visit, by_password, signed_in},
 };
-use crate::support::{postgres::PostgresDatabase, process::wait_until};
+use crate::support::{databases::Lent, process::wait_until};
 
 /// In all that is the other team's.
 const THEIRS: &str = "bravo";
@@ -39,6 +39,8 @@ enum About {
     Group,
     Job,
     Queue,
+    Marker,
+    View,
     /// Of all queues, so that who sees only some sees none.
     Digest,
     /// Rules, policies, types: they hold for all queues and are seen by everybody.
@@ -52,6 +54,8 @@ fn about(path: &str) -> About {
         "letters" => About::Letter,
         "groups" => About::Group,
         "jobs" => About::Job,
+        "markers" => About::Marker,
+        "views" => About::View,
         "queues" => About::Queue,
         "digests" => About::Digest,
         "rules" | "policies" | "mappings" | "schemas" | "assets" | "docs" => About::Everybody,
@@ -74,10 +78,10 @@ fn shows_counts(method: &str, path: &str) -> bool {
 struct World {
     desk: Desk,
     ours: LetterId,
-    _kept: Option<PostgresDatabase>,
+    _kept: Option<Lent>,
 }
 
-fn teams() -> AuthConfig {
+pub fn teams() -> AuthConfig {
     let team = |glob: &str| TeamConfig { queues: vec![glob.to_owned()], ..TeamConfig::default() };
     let teams = BTreeMap::from([("alpha".to_owned(), team("alpha*")), (THEIRS.to_owned(), team("bravo*"))]);
     AuthConfig { teams, viewers_see_payloads: false, ..by_password() }
@@ -119,6 +123,8 @@ struct Theirs {
     letter: LetterId,
     group: String,
     job: String,
+    marker: String,
+    view: String,
 }
 
 /// Letters of the other team in every status, a note on their group, a job and activity.
@@ -133,13 +139,18 @@ async fn bring_theirs(desk: &Desk) -> Theirs {
     let group = desk.store.summary(letter).await.unwrap().unwrap().group.unwrap().to_string();
     ben.post(desk, &format!("/groups/{group}/note"), &[("note", "bravo note")]).await.expect(303);
     let action = json!({"action": "discard", "filter": {"group": group, "status": "scheduled"}, "note": "bravo done"});
-    let token = token(desk, "ben", &[Scope::Read, Scope::Act]).await;
+    let token = token(desk, "ben", &[Scope::Read, Scope::Act, Scope::Markers]).await;
     let started = call(desk, &token, Method::POST, "/api/v1/actions", &action).await.expect(202).json();
     let job = started["job"].as_str().unwrap().to_owned();
     let path = format!("/api/v1/jobs/{job}");
     let ended = async || token.get(desk, &path).await.expect(200).json()["state"] != "running";
     wait_until("the job to end", crate::support::PATIENCE, ended).await;
-    Theirs { letter, group, job }
+    let marker = json!({"kind": "deploy", "title": "bravo deploy", "queues": ["*"]});
+    let marker = call(desk, &token, Method::POST, "/api/v1/markers", &marker).await.expect(201).json();
+    let view = json!({"name": "bravo view", "query": "queue=bravo-orders", "shared": true});
+    let view = call(desk, &token, Method::POST, "/api/v1/views", &view).await.expect(201).json();
+    let id = |made: &Value| made["id"].as_str().unwrap().to_owned();
+    Theirs { letter, group, job, marker: id(&marker), view: id(&view) }
 }
 
 async fn token(desk: &Desk, owner: &str, scopes: &[Scope]) -> Visit {
@@ -222,6 +233,8 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
                 About::Letter => theirs.letter.to_string(),
                 About::Group => theirs.group.clone(),
                 About::Job => theirs.job.clone(),
+                About::Marker => theirs.marker.clone(),
+                About::View => theirs.view.clone(),
                 About::Queue => format!("{THEIRS}-orders"),
                 About::Digest => nothing.to_owned(),
                 About::Everybody => continue,
@@ -268,6 +281,7 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
 /// What a changing call takes, so that it is not refused for its form.
 fn body_of(path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
+        _ if path.starts_with("/api/v1/views/") => json!({"name": "ours"}),
         "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" | "resume" => {
             json!({})
         }

@@ -32,7 +32,7 @@ mod write;
 pub use deaths::{deaths_from_json, deaths_to_json};
 pub use plain::{table_from_plain_json, value_from_plain_json};
 pub use properties::{properties_from_json, properties_to_json, properties_to_string};
-pub use read::table_from_json;
+pub use read::{table_from_json, value_from_json};
 pub use write::{table_to_json, table_to_string};
 
 #[cfg(test)]

@@ -31,7 +31,11 @@ fn field(name: &str, json: &Value) -> Result<(String, FieldValue), String> {
     Ok((name.to_owned(), value))
 }
 
-fn value_from_json(json: &Value) -> Result<FieldValue, String> {
+/// Reads one value of such a table.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn value_from_json(json: &Value) -> Result<FieldValue, String> {
     match json {
         Value::Null => Ok(FieldValue::Void),
         Value::Bool(b) => Ok(FieldValue::Boolean(*b)),

@@ -78,8 +78,7 @@ async fn a_new_delay_queue_holds_up_nothing_else() {
 fn eval(vhost: &Vhost, queue: &str, lines: &str) {
     let name = vhost.name();
     let found = format!("{{ok, Q}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"{name}\">>, queue, <<\"{queue}\">>))");
-    let output = vhost.shell(&format!("rabbitmqctl eval '{found}, {{Name, _}} = amqqueue:get_pid(Q), {lines}.'"));
-    assert!(output.status.success(), "{output:?}");
+    vhost.eval(&format!("{found}, {{Name, _}} = amqqueue:get_pid(Q), {lines}"));
 }
 
 /// A queue whose node was killed seconds after the queue was declared answers nothing for a minute, or refuses at once.

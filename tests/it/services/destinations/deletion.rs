@@ -116,8 +116,7 @@ async fn what_is_due_and_not_shown_outlives_its_delay_queue() {
 /// For delay queues that are declared from now on.
 fn try_again_every(vhost: &Vhost, milliseconds: u32) {
     let key = "dead_letter_worker_publisher_confirm_timeout";
-    let set = vhost.shell(&format!("rabbitmqctl eval 'application:set_env(rabbit, {key}, {milliseconds}).'"));
-    assert!(set.status.success(), "{set:?}");
+    vhost.eval(&format!("application:set_env(rabbit, {key}, {milliseconds})"));
 }
 
 /// RabbitMQ confirms what it routes to a queue that it is about to delete, and loses it.

@@ -130,14 +130,7 @@ impl<'a> World<'a> {
             return false;
         }
         self.off = self.books(looking).await.missing();
-        self.off.is_empty() && self.queues_are_empty()
-    }
-
-    fn queues_are_empty(&self) -> bool {
-        let list = format!("rabbitmqctl list_queues --vhost '{}' --no-table-headers messages", self.vhost.name());
-        let output = block_in_place(|| self.vhost.shell(&list));
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8_lossy(&output.stdout).split_whitespace().all(|messages| messages == "0")
+        self.off.is_empty() && block_in_place(|| self.vhost.is_drained())
     }
 
     async fn books(&self, looking: &AppState) -> Books {

@@ -17,10 +17,11 @@
     known.set(color, [r, g, b, a / 255]);
     return known.get(color);
   };
+  // What lies behind an element lies behind all that is in it.
+  const grounds = new Map([[null, rgb(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#121212" : "#ffffff")]]);
   const behind = (element) => {
-    const layers = [];
-    for (let up = element; up; up = up.parentElement) layers.unshift(rgb(getComputedStyle(up).backgroundColor));
-    return layers.reduce((below, layer) => over(layer, below), rgb(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#121212" : "#ffffff"));
+    if (!grounds.has(element)) grounds.set(element, over(rgb(getComputedStyle(element).backgroundColor), behind(element.parentElement)));
+    return grounds.get(element);
   };
   // The colours of texts that stand out too little from what lies behind them.
   const poor = [];

@@ -36,11 +36,12 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     scene.reads(".list-row", "group").await;
     scene.reads("#side", "Error groups 1").await;
     scene.click(".list-row > a").await;
-    scene.reads("h1", "group").await;
+    scene.reads(".group-what", "group").await;
     scene.is_at(&path).await;
     scene.press("r").await;
     scene.reads("#asking-title", "Retry 3 of group?").await;
-    scene.click(".confirm-box .btn-primary").await;
+    scene.sees("document.activeElement.matches('.confirm-box .btn-primary')").await;
+    scene.press_key(Key::Enter).await;
     scene.reads(".toast-box", "Retrying 3 dead letters.").await;
     scene.is_at(&path).await;
     let mut bodies = [service.work().await, service.work().await, service.work().await];
@@ -69,7 +70,7 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.press("jj").await;
     scene.check_focus().await;
     scene.press_key(Key::Enter).await;
-    scene.reads("h1", "second").await;
+    scene.reads(".group-what", "second").await;
     scene.is_at(&group_of(&desk, ids[0]).await).await;
     scene.click(".note-form summary").await;
     scene.types("textarea[name=note]", "with the vendor").await;

@@ -119,7 +119,7 @@ async fn an_open_letter_tells_what_others_did(scene: &Scene, desk: &Desk) {
     scene.reads("#letter-head .mark-state", "open").await;
     discard(scene, id).await;
     scene.reads("#letter-head .mark-state", "discarded").await;
-    scene.reads("#history", "Discarded").await;
+    scene.reads("#timeline", "Discarded").await;
     assert_eq!(desk.status(id).await, Status::Discarded);
 }
 
@@ -127,7 +127,7 @@ async fn times_are_local_or_not(scene: &Scene, desk: &Desk) {
     let id = letters(desk, "times", 1).await[0];
     scene.browser.devtools("Emulation.setTimezoneOverride", json!({"timezoneId": "Asia/Kolkata"})).await;
     scene.open(&format!("/letters/{id}")).await;
-    let time = "document.querySelector('#history time')";
+    let time = "document.querySelector('#timeline time')";
     scene.sees(&format!("/^.* UTC[+]5:30 · .* UTC$/.test({time}.title)")).await;
     let local = scene.ask(&format!("{time}.textContent")).await;
     scene.reads("[data-times]", "Local time, UTC+5:30").await;

@@ -15,6 +15,7 @@ use super::{
     scene::{Scene, fresh, letters},
     typing::Key,
 };
+use crate::support::soak;
 
 #[tokio::test]
 async fn every_page_fits_is_readable_and_light() {
@@ -26,24 +27,31 @@ async fn every_page_fits_is_readable_and_light() {
     println!("{:>8} {:>8} {:>6}  page", "bytes", "requests", "CLS");
     for path in &paths {
         weighs_little_and_comes_from_here(&scene, path).await;
-    }
-    for path in &paths {
-        scene.open(path).await;
-        for (width, height) in [(390, 844), (768, 1024), (1024, 768), (1280, 900), (1920, 1080)] {
-            scene.browser.set_viewport(width, height).await;
-            fits(&scene, path, width).await;
+        for width in soak(&[390, 768, 1280][..], &[390, 768, 1024, 1280, 1920]) {
+            scene.browser.set_viewport(*width, 900).await;
+            fits(&scene, path, *width).await;
         }
         for theme in ["light", "dark"] {
             scene.browser.set_media_feature("prefers-color-scheme", theme).await;
-            for (width, height) in [(390, 844), (1280, 900)] {
-                scene.browser.set_viewport(width, height).await;
+            for width in [390, 1280] {
+                scene.browser.set_viewport(width, 900).await;
                 is_readable(&scene, path, theme).await;
+                keep_screenshot(&scene, path, theme, width).await;
             }
         }
     }
     the_first_tab_leads_past_the_navigation(&scene).await;
     every_stop_of_the_tab_key_is_seen(&scene).await;
     scene.check_quiet().await;
+}
+
+/// Where somebody wants to look at all pages, see `make screenshots`.
+async fn keep_screenshot(scene: &Scene, path: &str, theme: &str, width: u32) {
+    let Some(folder) = std::env::var_os("DLO_TEST_SCREENSHOTS") else { return };
+    let name: String = path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
+    let file = std::path::Path::new(&folder).join(format!("{name}-{width}-{theme}.png"));
+    std::fs::create_dir_all(&folder).unwrap();
+    scene.browser.screenshot(&file).await;
 }
 
 /// What opens from a button is in sight, wherever the button is.
@@ -116,7 +124,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         format!("/queues/main/{long}"),
         "/queues/main/texts.persist".to_owned(),
     ];
-    let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
+    let pages = ["/", "/get-started", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
     let waits = [
         "/scheduled",
         "/scheduled?all=discard",
@@ -125,12 +133,18 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/queues",
         "/policies",
         "/activity",
+        "/markers",
+        "/views",
         "/policies?kind=listed&queues=a&delays=x",
         "/schemas",
         "/digests?ask=digest",
         "/rules",
         "/rules?expression=letter.quue&name=a",
     ];
+    let marker = json!({"kind": "deploy", "title": long[..100], "service": "billing", "queues": [long], "at": "5m"});
+    desk.post("/api/v1/markers", &marker).await.expect(201);
+    let view = json!({"name": long[..80], "query": format!("queue={long}"), "shared": true});
+    desk.post("/api/v1/views", &view).await.expect(201);
     let rule = json!({"name": long[..100], "when": format!("letter.queue == \"{long}\""), "importance": "low"});
     desk.post("/api/v1/rules", &rule).await.expect(201);
     bring_lab(desk).await;

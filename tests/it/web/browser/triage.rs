@@ -82,7 +82,7 @@ async fn ten_groups_are_worked_through_by_keys() {
     scene.press("jjjj").await;
     is_at_row(&scene, 3).await;
     scene.press_key(Key::Enter).await;
-    scene.reads("h1", "q").await;
+    scene.reads(".group-what", "q").await;
     scene.press("a").await;
     scene.reads(".state-said", "acknowledged by local user").await;
     scene.press("r").await;

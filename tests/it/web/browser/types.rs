@@ -29,10 +29,11 @@ async fn a_type_is_said_once_for_a_queue() {
 async fn a_queue_gets_its_type_beside_the_list(scene: &Scene) {
     scene.open("/letters?queue=doors").await;
     scene.click(".list-row > a").await;
+    scene.click("#pane .type-folded > summary").await;
     scene.reads("#pane .type-candidates", "Identical on the wire").await;
     scene.reads("#pane #payload", "2 varint 4711").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "candidates");
-    scene.click("#pane .type-candidates > ol > li > .type-choose button[formaction]").await;
+    scene.click("#pane .type-folded > ol > li > .type-choose button[formaction]").await;
     scene.reads(".toast-box", "Messages of queue doors have the type lab.v1.DoorOpened").await;
     scene.reads("#pane .payload-type", "mapping by queue doors").await;
     scene.reads("#pane #payload", "\"badge\": \"4711\"").await;

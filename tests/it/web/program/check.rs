@@ -24,10 +24,15 @@ fn all_is_well() {
     let lines: Vec<_> = stdout.lines().collect();
     assert_eq!(lines[..2], ["ok    configuration", NO_DATABASE_YET]);
     assert!(lines[2].starts_with("ok    broker main (127.0.0.1:") && lines[2].contains(vhost.name()), "{stdout}");
-    assert!(lines[3].starts_with("note  retry.targets lets messages be sent to every queue"), "{stdout}");
-    assert_eq!(lines.len(), 4);
+    assert!(lines[3].starts_with("ok    folder .: ") && lines[3].ends_with(" MB free"), "{stdout}");
+    let notes =
+        ["brokers.main.management_url", "auth.mode", "retry.targets lets messages be sent to every queue", "notify"];
+    for (line, note) in lines[4..].iter().zip(notes) {
+        assert!(line.starts_with(&format!("note  {note}")), "{stdout}");
+    }
+    assert_eq!(lines.len(), 8);
     let named = dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_RETRY__TARGETS", "orders");
-    assert!(!{ named }.run().expect(0).stdout.contains("note"), "it names them");
+    assert!(!{ named }.run().expect(0).stdout.contains("retry.targets"), "it names them");
 }
 
 #[test]
@@ -44,7 +49,8 @@ fn each_thing_that_is_not_is_a_line_that_says_why() {
         assert!(line.starts_with(&format!("FAIL  broker {broker} (127.0.0.1:")), "{stdout}");
         assert!(line.contains("refused"), "{stdout}");
     }
-    assert_eq!(lines.len(), 5, "{stdout}");
+    assert!(lines[4].starts_with("FAIL  folder /nowhere/at: it cannot be written to"), "{stdout}");
+    assert!(lines[5..].iter().all(|line| line.starts_with("note")), "{stdout}");
     assert!(!stdout.contains("hunter2") && !stderr.contains("hunter2"), "{stdout}{stderr}");
 }
 
@@ -83,6 +89,23 @@ fn the_management_api_is_asked_where_it_is_named() {
 }
 
 #[test]
+fn who_may_not_publish_is_told() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let (name, url) = (format!("reader-of-{}", vhost.name().replace('/', "-")), vhost.amqp_url());
+    let rights = serde_json::json!({"configure": ".*", "write": "^dlo", "read": ".*"});
+    let give = async {
+        let user = serde_json::json!({"password": "secret", "tags": ""});
+        vhost.manage(reqwest::Method::PUT, &["users", &name], Some(&user)).await;
+        vhost.manage(reqwest::Method::PUT, &["permissions", vhost.name(), &name], Some(&rights)).await;
+    };
+    crate::support::process::block_on(give);
+    let url = url.replace("guest:guest@", &format!("{name}:secret@"));
+    let said = dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &url).run().expect(1).stdout;
+    assert!(said.contains("FAIL  broker main") && said.contains("publishing to the default exchange"), "{said}");
+}
+
+#[test]
 fn a_check_declares_nothing_and_needs_no_migration() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
@@ -103,7 +126,8 @@ fn postgres_is_reached_too() {
     let Some(postgres) = Postgres::shared() else { return };
     let database = postgres.database();
     let check = |url: &str| dlo(&["check"]).set("DLO_DATABASE__URL", url).run().stdout;
-    assert!(check(&database.url).contains("ok    database"));
+    let said = check(&database.url);
+    assert!(said.contains("ok    database\n") && said.contains("ok    clock\n") && !said.contains("folder"), "{said}");
     let missing = format!("{}_missing", database.url);
     assert!(check(&missing).contains("FAIL  database: "), "{}", check(&missing));
 }

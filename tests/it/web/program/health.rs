@@ -61,15 +61,18 @@ async fn check_first_call_waits(server: &Running) {
     check_waits(&server.post(&format!("/api/v1/letters/{ID}/discard"), &json!({})).await);
 }
 
-/// Every call that is described for reading waits, while probes and numbers are answered.
+/// Every call that is described is refused, while probes and numbers are answered.
 async fn check_all_calls_wait(server: &Running) {
     let description = server.json("/api/openapi.json").await;
-    let paths = description["paths"].as_object().unwrap().iter();
-    let reads: Vec<_> = paths.filter(|(_, calls)| calls["get"].is_object()).map(|(path, _)| path).collect();
-    assert!(reads.len() > 10);
-    for path in reads {
-        check_waits(&server.get(&path.replace("{id}", ID)).await);
+    let mut n_calls = 0;
+    for (path, calls) in description["paths"].as_object().unwrap() {
+        let path = path.replace("{id}", ID);
+        for method in calls.as_object().unwrap().keys().filter(|name| *name != "parameters") {
+            check_waits(&server.call(method.to_uppercase().parse().unwrap(), &path, &json!({})).await);
+            n_calls += 1;
+        }
     }
+    assert!(n_calls > 40, "{n_calls} calls");
     for path in ["/metrics", "/healthz"] {
         assert_eq!(server.get(path).await.status(), 200, "{path}");
     }
@@ -105,7 +108,9 @@ async fn a_postgres_that_stops_or_hangs_is_told_and_is_over_when_it_is_back() {
 
     postgres.freeze();
     // Nothing that is asked of the database is answered now.
+    check_first_call_waits(&server).await;
     awaits(&server, 503, "database_unreachable").await;
+    check_all_calls_wait(&server).await;
     assert!(server.get("/banner").await.text().await.unwrap().contains("The database does not answer"));
     postgres.thaw();
     awaits(&server, 200, "").await;

@@ -23,7 +23,7 @@ use super::{
     answer::Answer,
     desk::{Desk, HOST, builder},
 };
-use crate::support::postgres::PostgresDatabase;
+use crate::support::databases::Lent;
 
 pub const PASSWORD: &str = "correct horse";
 
@@ -32,7 +32,7 @@ pub fn by_password() -> AuthConfig {
 }
 
 /// A server on each database, where Ada is an admin, Otto an operator and Vera a viewer.
-pub async fn desks() -> Vec<(Desk, Option<PostgresDatabase>)> {
+pub async fn desks() -> Vec<(Desk, Option<Lent>)> {
     let mut desks = Vec::new();
     for (desk, database) in Desk::where_people_sign_in_on_both(&by_password()).await {
         for (name, role) in [("ada", Role::Admin), ("otto", Role::Operator), ("vera", Role::Viewer)] {

@@ -1,5 +1,8 @@
 //! `dlo check`: one line for each thing that has to be reached.
 
+mod machine;
+mod risks;
+
 use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use payload_codec::schema::{Schema, SchemaProblem, unpack};
@@ -9,10 +12,9 @@ use crate::{
     config::{AuthMode, BrokerConfig, Config},
     domain::{
         number::plural,
-        policy::Policy,
         watch::{Here, HintKind, SettingHint, hints, without_exchange},
     },
-    notify::{Channel, Sender},
+    notify::{Channel, Reach, Sender},
     rabbitmq::ConsumingSession,
     services::{notifications::channels::Channels, rules, schemas::collect},
     store::{Store, StoreError},
@@ -38,6 +40,9 @@ pub async fn check(config: &Config) -> ExitCode {
             }
         }
     }
+    for (what, outcome) in surroundings(config).await {
+        report(what, outcome);
+    }
     let folder = &config.schemas.folder;
     if !folder.is_empty() {
         let (holds, problem) = match schemas(Path::new(folder)) {
@@ -56,19 +61,19 @@ pub async fn check(config: &Config) -> ExitCode {
         let provider = format!("OpenID provider {}", config.auth.oidc.issuer);
         report(provider, openid(config).await);
     }
-    if config.retry.target_patterns().iter().any(|pattern| pattern == Policy::EVERY_QUEUE) {
-        note(
-            "retry.targets lets messages be sent to every queue of the broker: whoever may dead-letter chooses where dlo, with \
-             its own rights, sends a message; name the queues that retries go to",
-        );
-    }
     match Channels::new(&config.notify) {
         Err(why) => report("notify".to_owned(), Err(why.to_string())),
         Ok(channels) => {
             for (name, channel) in channels.all() {
-                report(name, probe(channel).await);
+                report(name, probe(config, channel).await);
             }
         }
+    }
+    if lacks_admin(config).await {
+        note("there is no admin yet: `dlo user add NAME --role admin` makes one, or a link in the log of `dlo serve`");
+    }
+    for risk in risks::risks(config) {
+        note(&risk);
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
@@ -94,6 +99,45 @@ async fn open(config: &Config) -> Result<(), StoreError> {
     store.check_version().await
 }
 
+/// Disk, clock and certificate, as far as there are any.
+async fn surroundings(config: &Config) -> Vec<(String, Result<(), String>)> {
+    let disk = machine::disk(config.database.url.reveal());
+    let clock = database_clock(config).await.map(|outcome| ("clock".to_owned(), outcome));
+    let certificate = config.web.tls.is_set().then(|| {
+        let read = crate::app::web::certificate(config).map(drop);
+        let what = format!("certificate {}", config.web.tls.cert_file.display());
+        (what, read.map_err(|error| error.root_cause().to_string()))
+    });
+    [disk, clock, certificate].into_iter().flatten().collect()
+}
+
+/// None where there is no such clock; what else is wrong with the database is said already.
+async fn database_clock(config: &Config) -> Option<Result<(), String>> {
+    let store = existing(config).await?;
+    let theirs = store.server_time().await.ok()??;
+    Some(machine::clock(&Clock::system(), theirs))
+}
+
+/// Whether nobody can manage users, where dlo keeps them.
+async fn lacks_admin(config: &Config) -> bool {
+    if config.auth.mode != AuthMode::Password {
+        return false;
+    }
+    match existing(config).await {
+        Some(store) => !store.has_admin().await.unwrap_or(false),
+        None => true,
+    }
+}
+
+/// The database, if there is one.
+async fn existing(config: &Config) -> Option<Store> {
+    let url = config.database.url.reveal();
+    if Store::missing_file(url).is_some() {
+        return None;
+    }
+    Store::open(url).await.ok()
+}
+
 /// The line of a check names the file already.
 fn without_name(file: &str, why: String) -> String {
     why.strip_prefix(&format!("{file}: ")).map_or(why.clone(), str::to_owned)
@@ -106,7 +150,7 @@ async fn reach(name: &str, broker: &BrokerConfig) -> Result<(), String> {
 
 /// What the management API says of itself, where one is named, and why it does not answer.
 async fn management(broker: &BrokerConfig) -> Option<(String, Result<(), String>)> {
-    let management = match super::watch::management(broker).transpose()? {
+    let management = match crate::app::watch::management(broker).transpose()? {
         Err(error) => return Some((String::new(), Err(error.to_string()))),
         Ok(Err(error)) => return Some((String::new(), Err(error.to_string()))),
         Ok(Ok(management)) => management,
@@ -120,8 +164,8 @@ async fn management(broker: &BrokerConfig) -> Option<(String, Result<(), String>
 
 /// Which settings of services are likely missing. What cannot be read is no failure of a check.
 async fn missing_settings(config: &Config, broker: &BrokerConfig) -> Vec<String> {
-    let Ok(Some(Ok(management))) = super::watch::management(broker) else { return Vec::new() };
-    let settings = super::watch::settings(config, broker);
+    let Ok(Some(Ok(management))) = crate::app::watch::management(broker) else { return Vec::new() };
+    let settings = crate::app::watch::settings(config, broker);
     let Ok(queues) = management.queues().await else { return Vec::new() };
     let feeds = management.feeds(&[&broker.dead_letter_queue, &broker.obituary_queue]).await.ok();
     // One look has to do.
@@ -139,13 +183,14 @@ async fn missing_settings(config: &Config, broker: &BrokerConfig) -> Vec<String>
 
 /// Nobody is signed in by a mere check.
 async fn openid(config: &Config) -> Result<(), String> {
-    let provider = super::services::oidc(config).map_err(|error| error.to_string())?;
+    let provider = crate::app::services::oidc(config).map_err(|error| error.to_string())?;
     provider.probe().await.map_err(|error| error.to_string())
 }
 
 /// Nobody is notified by a mere check.
-async fn probe(channel: &Channel) -> Result<(), String> {
-    let sender = Sender::new(Clock::system()).map_err(|error| error.to_string())?;
+async fn probe(config: &Config, channel: &Channel) -> Result<(), String> {
+    let sender =
+        Sender::new(Clock::system(), &Reach::new(&config.outgoing.private)).map_err(|error| error.to_string())?;
     sender.check(channel).await.map_err(|error| error.to_string())
 }
 

@@ -1,0 +1,93 @@
+//! What the letters of a search, or of any filter, have in common that others of the same queues have not.
+
+use std::collections::BTreeSet;
+
+use contrast_sets::Contrast;
+
+use super::{Causes, ENOUGH, Elsewhere, FAILED, FEWEST, InCommon, SAMPLE, sample::sample, time_of};
+use crate::{
+    domain::{
+        filter::{LetterFilter, Names},
+        letter::{LetterSummary, Status},
+    },
+    store::{StoreError, StoreReader},
+};
+
+/// Letters that are looked at to find others.
+const LOOKED_AT: usize = 2 * SAMPLE;
+/// More of them are not counted.
+const COUNTED: u64 = 10_000;
+
+impl Causes {
+    /// What the letters that a filter lets through have in common, as far as `store` shows them; what has been retried with
+    /// success counts as other. What `is_asked_for` by the filter itself, by the name of its attribute, is left out.
+    pub async fn in_common_of(
+        &self,
+        store: &StoreReader,
+        filter: &LetterFilter,
+        is_asked_for: impl Fn(&str) -> bool,
+    ) -> Result<InCommon, StoreError> {
+        let _turn = self.turn.acquire().await;
+        let meant = LetterFilter { statuses: failed(&filter.statuses), ..filter.clone() };
+        let here = sample(store, &meant, SAMPLE).await?;
+        let total = store.count_at_most(&meant, COUNTED).await?;
+        let (others, elsewhere) = others(store, &meant, &here).await?;
+        let found = InCommon { here: here.len(), total, elsewhere, contrasts: Vec::new() };
+        if here.len() < FEWEST || others.len() < FEWEST {
+            return Ok(found);
+        }
+        // Where only some payloads are shown, they would tell queues apart and nothing else.
+        let shows = here.iter().all(|letter| store.shows_payload(&letter.broker, letter.queue.as_deref()));
+        let mut contrasts = self.compare(store, (here, others), shows).await?;
+        contrasts.retain(|contrast: &Contrast| !is_asked_for(&contrast.attribute));
+        Ok(InCommon { contrasts, ..found })
+    }
+}
+
+/// Those of these statuses whose letters have not been retried with success; where none is left, what was asked for.
+fn failed(asked: &[Status]) -> Vec<Status> {
+    let is_asked = |status: &Status| asked.is_empty() || asked.contains(status);
+    let failed: Vec<Status> = FAILED.into_iter().filter(is_asked).collect();
+    if failed.is_empty() { asked.to_vec() } else { failed }
+}
+
+/// Letters of the same queues, and of the same time and types where these are enough, that are not meant.
+async fn others(
+    store: &StoreReader,
+    meant: &LetterFilter,
+    here: &[LetterSummary],
+) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
+    let types: BTreeSet<Option<&str>> = here.iter().map(|letter| letter.message_type.as_deref()).collect();
+    let mut found = Vec::new();
+    for time in [time_of(here), LetterFilter::default()] {
+        let near = LetterFilter { since: time.since, until: time.until, ..of_queues(here) };
+        found = sample(store, &near, LOOKED_AT).await?;
+        let ids: Vec<_> = found.iter().map(|letter| letter.id).collect();
+        let among = store.found_among(meant, &ids).await?;
+        found.retain(|letter| !among.contains(&letter.id));
+        if found.len() >= ENOUGH {
+            break;
+        }
+    }
+    let is_alike = |letter: &&LetterSummary| types.contains(&letter.message_type.as_deref());
+    if found.iter().filter(is_alike).count() >= ENOUGH {
+        found.retain(|letter| is_alike(&letter));
+    }
+    // Every so many of them, as they are spread over time.
+    let every = found.len().div_ceil(SAMPLE).max(1);
+    let found: Vec<LetterSummary> = found.into_iter().step_by(every).collect();
+    let succeeded = found.iter().filter(|letter| letter.status == Status::Retried).count();
+    let elsewhere = Elsewhere { other_groups: found.len() - succeeded, succeeded, same_type: 0 };
+    Ok((found, elsewhere))
+}
+
+/// All letters of the queues of these.
+fn of_queues(letters: &[LetterSummary]) -> LetterFilter {
+    let brokers: BTreeSet<&String> = letters.iter().map(|letter| &letter.broker).collect();
+    let queues: BTreeSet<&str> = letters.iter().map(|letter| letter.queue.as_deref().unwrap_or_default()).collect();
+    LetterFilter {
+        brokers: brokers.into_iter().cloned().collect(),
+        queues: Names::exact(queues),
+        ..LetterFilter::default()
+    }
+}

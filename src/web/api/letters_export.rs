@@ -1,0 +1,220 @@
+//! Letters as a file: all that match, read one after the other, so that their number does not matter.
+
+use std::{collections::VecDeque, io, sync::Arc};
+
+use amqp_message::word_enum;
+use axum::{
+    body::{Body, Bytes},
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use futures_util::{StreamExt, stream};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{activity_export::cell, export_field::Field, letter::full, model::FullLetter, reply};
+use crate::{
+    domain::{
+        access::Right,
+        actor::Actor,
+        filter::{LetterFilter, PageRequest},
+        letter::LetterSummary,
+    },
+    web::{
+        AppState,
+        error::WebError,
+        problem::Problem,
+        query::{LetterQuery, Listed, described::described, form, parameters},
+        remarks,
+        search::Searched,
+        security::{CurrentUser, Visitor},
+    },
+};
+
+/// Letters whose rows are read at a time; their bodies are read one by one.
+const AT_ONCE: usize = 200;
+
+word_enum! {
+    #[derive(Default)]
+    ExportFormat, "format" {
+        /// A letter in each line.
+        #[default]
+        Ndjson = "ndjson",
+        Csv = "csv",
+    }
+}
+
+described!(ExportFormat);
+
+parameters! {
+    /// How the letters are written.
+    pub LetterExport {
+        /// `ndjson`: in each line a letter as `GET letters/{id}` has it. `csv`: a table.
+        "format" format: ExportFormat as form::Order,
+        /// A column of the table: a field of the list of letters (`queue`, `error.message`), of the payload
+        /// (`payload.total.cents`) or a header (`header.x-tenant`). May be repeated; some that are mostly asked for if left
+        /// out.
+        "field" fields: Vec<Field> as form::Repeated,
+        /// `true`: also what is hidden, and the body, as `body_base64`, where you may see that. Each letter that hides
+        /// something has a line in its history then.
+        "reveal" reveal: Option<bool> as form::One,
+    }
+}
+
+/// All letters that match, as a file
+///
+/// It takes what the list takes, and has all letters unless `limit` says how many. What comes in meanwhile is not in it. A
+/// text that a spreadsheet would take for a formula has an apostrophe before it.
+#[utoipa::path(get, path = "/letters/export", operation_id = "export_letters", tag = "letters",
+    params(LetterQuery, LetterExport), responses(
+        (status = OK, body = inline(reply::Bytes), content_type = "application/octet-stream"),
+        (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
+            description = "The search in `q` has mistakes"),
+    ))]
+pub async fn export(
+    State(app): State<Arc<AppState>>,
+    visitor: Visitor,
+    user: CurrentUser,
+    Searched((query, export)): Searched<(LetterQuery, LetterExport)>,
+) -> Result<Response, WebError> {
+    let reveal_to = (export.reveal == Some(true)).then(|| user.clone());
+    if reveal_to.is_some() {
+        Visitor::need(Right::Reveal)?;
+    }
+    let (content_type, disposition) = match export.format {
+        ExportFormat::Ndjson => ("application/octet-stream", "attachment; filename=\"letters.ndjson\""),
+        ExportFormat::Csv => ("text/csv; charset=utf-8", "attachment; filename=\"letters.csv\""),
+    };
+    let now = app.clock.now();
+    let mut filter = query.filter(now);
+    filter.until.get_or_insert(now);
+    let mut letters = Letters {
+        filter,
+        request: PageRequest { sort: query.sort, after: query.place()?, limit: AT_ONCE },
+        left: VecDeque::new(),
+        is_over: false,
+        lines: Lines::new(export),
+        most: query.asked_limit(),
+        reveal_to,
+        visitor,
+        app,
+    };
+    // What goes wrong at once is said; what does later breaks the answer off.
+    letters.read().await?;
+    let head = Bytes::from(letters.lines.head());
+    let lines = stream::try_unfold(letters, |mut letters| async move {
+        match letters.next().await {
+            Ok(line) => Ok(line.map(|line| (line, letters))),
+            Err(error) => {
+                tracing::error!(error = %error.for_the_log(), "an export of letters was broken off");
+                Err(io::Error::other("it was broken off"))
+            }
+        }
+    });
+    let body = Body::from_stream(stream::once(async { Ok(head) }).chain(lines));
+    Ok(([(header::CONTENT_TYPE, content_type), (header::CONTENT_DISPOSITION, disposition)], body).into_response())
+}
+
+/// Goes through all that match.
+struct Letters {
+    app: Arc<AppState>,
+    /// Who asks: what is read later is read in their name, too.
+    visitor: Visitor,
+    reveal_to: Option<Actor>,
+    filter: LetterFilter,
+    request: PageRequest,
+    /// Letters that are still to be written at most.
+    most: Option<usize>,
+    left: VecDeque<LetterSummary>,
+    is_over: bool,
+    lines: Lines,
+}
+
+impl Letters {
+    async fn read(&mut self) -> Result<(), WebError> {
+        let store = self.visitor.clone().during(async { self.app.store() }).await;
+        let page = store.letters(&self.filter, &self.request).await?;
+        self.is_over = page.next.is_none();
+        self.request.after = page.next;
+        self.left.extend(page.items);
+        Ok(())
+    }
+
+    /// The next line; letters that are gone by now have none.
+    async fn next(&mut self) -> Result<Option<Bytes>, WebError> {
+        loop {
+            if self.most == Some(0) {
+                return Ok(None);
+            }
+            if self.left.is_empty() && !self.is_over {
+                self.read().await?;
+            }
+            let Some(summary) = self.left.pop_front() else { return Ok(None) };
+            // What one may do differs from queue to queue.
+            let visitor = Visitor::new(self.visitor.who.clone(), self.visitor.address, self.visitor.grants.clone());
+            let Some(letter) = visitor.during(self.letter(&summary)).await? else { continue };
+            self.most = self.most.map(|most| most - 1);
+            return Ok(Some(self.lines.line(&letter)?.into()));
+        }
+    }
+
+    async fn letter(&self, summary: &LetterSummary) -> Result<Option<Exported>, WebError> {
+        let Some(letter) = remarks::letter(&self.app, summary.id).await? else { return Ok(None) };
+        let reveal_to = self.reveal_to.as_ref().filter(|_| Visitor::need(Right::Reveal).is_ok());
+        let body_base64 = reveal_to.map(|_| STANDARD.encode(&letter.message.body));
+        let (_, letter) = full(&self.app, letter, None, reveal_to).await?;
+        Ok(Some(Exported { letter, body_base64 }))
+    }
+}
+
+#[derive(Serialize)]
+struct Exported {
+    #[serde(flatten)]
+    letter: FullLetter,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_base64: Option<String>,
+}
+
+/// How letters are written.
+enum Lines {
+    Json,
+    Table(Vec<Field>),
+}
+
+impl Lines {
+    fn new(export: LetterExport) -> Self {
+        match export.format {
+            ExportFormat::Ndjson => Self::Json,
+            ExportFormat::Csv if export.fields.is_empty() => Self::Table(Field::usual()),
+            ExportFormat::Csv => Self::Table(export.fields),
+        }
+    }
+
+    fn head(&self) -> String {
+        match self {
+            Self::Json => String::new(),
+            Self::Table(fields) => row(fields.iter().map(|field| cell(&field.to_string()))),
+        }
+    }
+
+    fn line(&self, letter: &Exported) -> Result<String, WebError> {
+        match self {
+            Self::Json => Ok(serde_json::to_string(letter).map_err(WebError::internal)? + "\n"),
+            Self::Table(fields) => {
+                let letter = serde_json::to_value(&letter.letter).map_err(WebError::internal)?;
+                Ok(row(fields.iter().map(|field| match field.of(&letter) {
+                    Value::Null => String::new(),
+                    Value::String(text) => cell(text),
+                    Value::Number(number) => number.to_string(),
+                    other => cell(&other.to_string()),
+                })))
+            }
+        }
+    }
+}
+
+fn row(cells: impl Iterator<Item = String>) -> String {
+    cells.collect::<Vec<_>>().join(",") + "\r\n"
+}

@@ -1,0 +1,54 @@
+//! A marker, a cause that is added to the search, and the list saved under a name: as somebody works through them.
+
+use super::{
+    super::{desk::Desk, in_common::receive, search::index},
+    scene::Scene,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cause_is_added_to_the_search_and_the_list_is_saved() {
+    let desk = Desk::open().await;
+    receive(&desk, 30).await;
+    index(&desk).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    a_marker_is_set(&scene).await;
+    a_cause_is_added(&scene).await;
+    the_list_is_saved_and_removed(&scene).await;
+    scene.check_quiet().await;
+}
+
+async fn a_marker_is_set(scene: &Scene) {
+    scene.open("/markers").await;
+    scene.types("input[name=title]", "4711").await;
+    scene.types("input[name=service]", "billing").await;
+    scene.click("form[action='/markers/set'] .btn-primary").await;
+    scene.reads(".toast-box", "Set the marker deploy 4711 of billing.").await;
+    scene.reads(".table-markers", "deploy 4711 of billing").await;
+}
+
+async fn a_cause_is_added(scene: &Scene) {
+    scene.open("/letters?q=error:rate").await;
+    scene.counts(".list-row", 30).await;
+    scene.click(".letters-causes summary").await;
+    scene.reads(".common-table tbody tr:first-child", "payload.total.currency is missing").await;
+    scene.reads(".common-box", "All 30 dead letters compared with 30 others of the same queues.").await;
+    scene.click(".common-table tbody tr:first-child .common-found").await;
+    scene.is_at("/letters?q=error:rate+-payload.total.currency:*").await;
+    scene.counts(".list-row", 30).await;
+    scene.counts(".search-parts li", 2).await;
+}
+
+async fn the_list_is_saved_and_removed(scene: &Scene) {
+    scene.click(".letters-save summary").await;
+    scene.types(".letters-save input[name=name]", "No currency").await;
+    scene.click(".letters-save .btn-primary").await;
+    scene.reads(".toast-box", "Saved the view No currency.").await;
+    scene.reads("#views [aria-current]", "No currency 30").await;
+    scene.open("/views").await;
+    scene.click(".table-views .btn-danger").await;
+    scene.reads(".toast-box", "Removed the view No currency.").await;
+    scene.click(".toast-box form button").await;
+    scene.reads(".toast-box", "The view No currency is back.").await;
+    scene.click("#views nav a").await;
+    scene.is_at("/letters?q=error:rate+-payload.total.currency:*").await;
+}

@@ -1,0 +1,170 @@
+//! A server from a terminal.
+
+use std::io::Read;
+
+use dead_letter_office::domain::letter::{LetterId, Status};
+use serde_json::Value;
+
+use crate::{
+    store::{
+        database::TestDatabase,
+        make::{Make, an_arrival},
+    },
+    support::process,
+    web::run::{Ended, Program, Running, dlo, serve},
+};
+
+struct Site {
+    database: TestDatabase,
+    server: Running,
+}
+
+/// A server with these letters, whose broker is away.
+async fn site(bodies: &[&str]) -> (Site, Vec<LetterId>) {
+    let database = TestDatabase::sqlite().await;
+    let mut ids = Vec::new();
+    for body in bodies {
+        ids.push(database.take_in_new(an_arrival().body(*body)).await);
+    }
+    let server = serve().set("DLO_DATABASE__URL", database.url()).set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1");
+    (Site { server: server.open().await, database }, ids)
+}
+
+impl Site {
+    fn dlo(&self, arguments: &[&str]) -> Program {
+        // It works also where the configuration does not.
+        dlo(arguments).config("[nonsense]").set("DLO_URL", &self.server.url)
+    }
+
+    fn says(&self, arguments: &[&str], code: i32) -> Ended {
+        self.dlo(arguments).run().expect(code)
+    }
+
+    fn lines(&self, arguments: &[&str]) -> Vec<Value> {
+        let text = self.says(&[arguments, &["--json"]].concat(), 0).stdout;
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    async fn statuses(&self, ids: &[LetterId]) -> Vec<Status> {
+        let mut statuses = Vec::new();
+        for id in ids {
+            statuses.push(self.database.status(*id).await);
+        }
+        statuses
+    }
+}
+
+#[tokio::test]
+async fn letters_are_listed_shown_and_dealt_with() {
+    let (site, ids) = site(&["{\"n\":1}", "two\u{1b}[31m", "3", "4", "5"]).await;
+    let names: Vec<String> = ids.iter().map(LetterId::to_string).collect();
+    let table = site.says(&["list"], 0).stdout;
+    assert!(table.starts_with("ID") && table.lines().count() == 6, "{table}");
+    assert!(names.iter().all(|id| table.contains(id)));
+    assert_eq!(site.lines(&["list", "--limit", "2"]).len(), 2);
+    assert_eq!(site.lines(&["list", "--queue", "ord*", "--since", "2000-01-01T00:00:00Z"]).len(), 5);
+    assert_eq!(site.lines(&["list", "--status", "discarded"]).len(), 0);
+    assert_eq!(site.lines(&["search", "queue:orders", "-queue:texts"]).len(), 5);
+    let page = site.says(&["show", &names[0]], 0).stdout;
+    assert!(page.contains("queue            orders") && page.contains("  {\n    \"n\": 1\n  }"), "{page}");
+    assert!(!site.says(&["show", &names[1]], 0).stdout.contains('\u{1b}'));
+    assert_eq!(site.says(&["show", &names[1], "--body"], 0).stdout, "two\u{1b}[31m");
+    assert_eq!(site.lines(&["show", &names[0]])[0]["id"], names[0]);
+
+    let done = site.says(&["discard", &names[0], "--note", "a test"], 0).stdout;
+    assert_eq!(done, "1 dead letter discarded\n");
+    let again = site.says(&["discard", &names[0], &names[1]], 1);
+    assert_eq!(again.stdout, "1 dead letter discarded, 1 dead letter refused\n");
+    assert!(again.stderr.contains(&format!("dlo: {}: ", names[0])), "{}", again.stderr);
+    let listed = site.says(&["list", "--json", "--limit", "1", "--sort", "oldest"], 0).stdout;
+    let retried = site.dlo(&["retry", "-", "--delay", "1h"]).input(listed.as_bytes()).run().expect(0).stdout;
+    assert_eq!(retried, "1 dead letter to be retried\n");
+    let (gone, waits, open) = (Status::Discarded, Status::Scheduled, Status::Open);
+    assert_eq!(site.statuses(&ids).await, [gone, gone, waits, open, open]);
+
+    let unasked = site.says(&["discard", "--queue", "orders", "--status", "open"], 2).stderr;
+    assert!(unasked.contains("2 match; --yes does it without a question"), "{unasked}");
+    let followed = site.says(&["discard", "--queue", "orders", "--status", "open", "--yes"], 0);
+    assert_eq!(followed.stdout, "discard done: 2 of 2\n");
+    assert!(followed.stderr.ends_with("2 of 2\n"), "{}", followed.stderr);
+    assert_eq!(site.statuses(&ids).await, [gone, gone, waits, gone, gone]);
+    let jobs = site.lines(&["jobs"]);
+    assert_eq!((jobs.len(), &jobs[0]["done"]), (1, &2.into()));
+    let job = jobs[0]["id"].as_str().unwrap();
+    assert!(site.says(&["jobs", job, "--undo"], 0).stdout.contains(": 2 of 2\n"));
+    assert_eq!(site.statuses(&ids).await, [gone, gone, waits, open, open]);
+    assert!(site.says(&["jobs", job, "--cancel"], 1).stderr.contains("The job has ended"));
+    assert!(site.says(&["groups"], 0).stdout.starts_with("ID"));
+}
+
+#[tokio::test]
+async fn a_refusal_says_where_and_what_to_do() {
+    let (site, ids) = site(&["1"]).await;
+    let id = ids[0].to_string();
+    let mistakes = site.says(&["list", "--status", "opne", "--reason", "x"], 2).stderr;
+    assert!(mistakes.contains("\n  status: ") && mistakes.contains("\n  reason: "), "{mistakes}");
+    let mistake = site.says(&["retry", &id, "--delay", "soon"], 1).stderr;
+    assert!(mistake.contains("/delay: ") && mistake.contains("30s"), "{mistake}");
+    let unknown = "00000000-0000-7000-8000-000000000000";
+    assert!(site.says(&["show", unknown], 1).stderr.starts_with("dlo: "));
+    for arguments in [&["retry"][..], &["retry", "x"], &["retry", &id, "--queue", "a"], &["retry", &id, "--rate", "3"]]
+    {
+        site.says(arguments, 2);
+    }
+    let nobody = dlo(&["list", "--url", "http://127.0.0.1:1"]).run().expect(1).stderr;
+    assert!(nobody.contains("no answer from http://127.0.0.1:1/"), "{nobody}");
+    dlo(&["list", "--url", "ftp://127.0.0.1"]).run().expect(2);
+}
+
+#[tokio::test]
+async fn who_has_to_sign_in_needs_a_token() {
+    let database = TestDatabase::sqlite().await;
+    database.take_in_many(1).await;
+    let run = |program: Program| program.set("DLO_DATABASE__URL", database.url()).set("DLO_AUTH__MODE", "password");
+    let token = run(dlo(&["token", "add", "shell"])).run().expect(0).stdout;
+    let server = run(serve()).set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1").open().await;
+    let list = |token: Option<&str>| {
+        let mut program = dlo(&["list", "--json"]).set("DLO_URL", &server.url);
+        match token {
+            Some(token) => program.set("DLO_TOKEN", token).run(),
+            None => program.run(),
+        }
+    };
+    assert!(list(None).expect(1).stderr.contains("--token or DLO_TOKEN"));
+    assert_eq!(list(Some(token.trim())).expect(0).stdout.lines().count(), 1);
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_is_no_failure() {
+    let (site, _) = site(&[&"x".repeat(300_000)]).await;
+    let id = site.lines(&["list"])[0]["id"].as_str().unwrap().to_owned();
+    let mut command = process::dlo();
+    command.args(["show", &id, "--body"]).env("DLO_URL", &site.server.url);
+    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 1];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[tokio::test]
+async fn a_database_goes_to_another_one_as_lines() {
+    let database = TestDatabase::sqlite().await;
+    database.take_in_many(3).await;
+    let exported = dlo(&["export"]).set("DLO_DATABASE__URL", database.url()).run().expect(0).stdout;
+    assert_eq!(exported.lines().filter(|line| line.starts_with("{\"letters\":")).count(), 3);
+    let mut into = dlo(&["import"]).input(exported.as_bytes());
+    into.run().expect(0);
+    let url = format!("sqlite://{}", into.file("dlo.db").display());
+    assert_eq!(dlo(&["export", "-"]).set("DLO_DATABASE__URL", &url).run().expect(0).stdout, exported);
+    let again =
+        dlo(&["import", "file"]).holds("file", exported.as_bytes()).set("DLO_DATABASE__URL", &url).run().expect(1);
+    assert!(again.stderr.contains("an import takes an empty database"), "{}", again.stderr);
+    let broken = dlo(&["import"]).input(&exported.as_bytes()[..exported.len() - 20]).run().expect(1).stderr;
+    assert!(broken.contains(&format!("line {}: ", exported.lines().count())), "{broken}");
+    assert!(dlo(&["import", "nothing"]).run().expect(1).stderr.contains("nothing"));
+    let mut to_file = dlo(&["export", "all.ndjson"]).set("DLO_DATABASE__URL", database.url());
+    to_file.run().expect(0);
+    assert_eq!(std::fs::read_to_string(to_file.file("all.ndjson")).unwrap(), exported);
+    assert!(dlo(&["export"]).run().expect(1).stderr.contains("does not exist"));
+}
