@@ -13,7 +13,7 @@ use amqp_message::{
 use failure_conventions::{FailureCount, danger::Danger, dlo_headers};
 use uuid::Uuid;
 
-use super::group_id::GroupId;
+use super::{group_id::GroupId, telling::Telling};
 
 /// Names a letter for its whole life. It travels with the message as the header `dlo-id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,6 +136,8 @@ pub struct LetterSummary {
     pub edited_from: Option<LetterId>,
     /// The edited copy that was made of it last.
     pub replaced_by: Option<LetterId>,
+    /// A few fields of the payload, as far as they may be shown; `None` until they are found out, and where nothing is.
+    pub telling: Option<Telling>,
 }
 
 impl LetterSummary {

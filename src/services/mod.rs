@@ -12,6 +12,7 @@ pub mod audited_views;
 pub mod causes;
 pub mod change_feed;
 pub mod clock_watch;
+pub mod columns;
 pub mod decoding;
 pub mod digests;
 pub mod enrichment;

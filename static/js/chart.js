@@ -1,5 +1,5 @@
 // The chart's brush: a stretch of the chart becomes the time range of the list. It is moved by pointer and by keys.
-import { on, one } from "./dom.js";
+import { all, on, one } from "./dom.js";
 
 const BAR_WIDTH = 10; // in units of the drawing
 
@@ -13,6 +13,17 @@ const barAt = (chart, x) => {
   const box = chart.getBoundingClientRect();
   return within(chart, Math.floor(((x - box.left) / box.width) * countBars(chart)));
 };
+
+// Says what a bar stands for, beside it.
+const tell = (chart, bar) => {
+  const tip = one(".chart-tip", chart.parentElement);
+  if (!tip) return;
+  const its = all("a", chart).find((link) => Number(one("rect", link).getAttribute("x")) === bar * BAR_WIDTH);
+  tip.textContent = its?.getAttribute("aria-label") ?? "";
+  tip.classList.toggle("is-right", bar * 2 > countBars(chart));
+};
+
+const hush = (chart) => tell(chart, -1);
 
 const range = () => {
   const { from, step } = brush.chart.dataset;
@@ -49,6 +60,7 @@ on("pointerdown", ".chart-bars", (chart, event) => {
 });
 
 on("pointermove", ".chart-bars", (chart, event) => {
+  tell(chart, barAt(chart, event.clientX));
   if (!chart.hasPointerCapture(event.pointerId)) return;
   brush.to = barAt(chart, event.clientX);
   draw();
@@ -57,6 +69,10 @@ on("pointermove", ".chart-bars", (chart, event) => {
 on("pointerup", ".chart-bars", (chart, event) => {
   if (chart.hasPointerCapture(event.pointerId)) apply();
 });
+
+on("pointerout", ".chart-bars", hush);
+
+on("focusout", ".chart-bars", hush);
 
 on("click", ".chart-bars", (_, event) => event.preventDefault());
 
@@ -68,6 +84,7 @@ on("keydown", ".chart-bars", (chart, event) => {
     brush.to = within(chart, brush.to + step);
     if (!event.shiftKey) brush.from = brush.to;
     draw();
+    tell(chart, brush.to);
   } else return;
   event.preventDefault();
 });

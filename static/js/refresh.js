@@ -28,20 +28,30 @@ const morph = (old, now) => {
   htmx.process(old);
 };
 
+// All of them, those that are folded into one too.
+const rowsOf = (list) => all("[id^=row-]", list);
+
 // A row that is not on this page any more has left the list, unless newer ones have pushed it to the next page.
 const leaving = (list, now) => {
-  const there = new Set([...now.children].map((row) => row.id));
-  const rows = [...list.children];
+  const there = new Set(rowsOf(now).map((row) => row.id));
+  const rows = rowsOf(list);
   const last = "whole" in now.dataset ? rows.length : rows.findLastIndex((row) => there.has(row.id));
   return rows.slice(0, Math.max(0, last)).filter((row) => !there.has(row.id));
 };
 
-const clear = (list) => all(":scope > .is-gone", list).forEach((row) => row.remove());
+const clear = (list) => {
+  rowsOf(list).forEach((row) => row.classList.contains("is-gone") && row.remove());
+  all(".list-run", list).forEach((run) => {
+    const left = rowsOf(run).length;
+    one("[data-run-n]", run).textContent = left;
+    if (!left) run.remove();
+  });
+};
 
 const updateRows = (list, now) => {
-  const rows = new Map([...list.children].map((row) => [row.id, row]));
+  const rows = new Map(rowsOf(list).map((row) => [row.id, row]));
   const gone = leaving(list, now);
-  [...now.children].forEach((row) => rows.has(row.id) && morph(rows.get(row.id), row));
+  rowsOf(now).forEach((row) => rows.has(row.id) && morph(rows.get(row.id), row));
   gone.forEach((row) => row.classList.add("is-gone"));
   if (!isBusy(list)) clear(list);
   else list.addEventListener("pointerleave", () => isBusy(list) || clear(list), { once: true });

@@ -6,10 +6,29 @@ let heirs = []; // that row, those behind it, and those before it: the first tha
 let byKeys = false; // whether one walks by keys, and so wants the focus back after that
 let lastBox = null; // where a range begins that is selected with Shift
 
-// Those of the list; what is similar to a letter is a part of that.
-export const links = () => all(".list-row:not(.letter-view .list-row) > a");
+const isFolded = (element) => element.closest(".list-run:not(.is-open) > .run-rows");
 
-const boxes = () => all(".list-row > input");
+// Those of the list; what is similar to a letter is a part of that.
+export const links = () => all(".list-row:not(.letter-view .list-row) > a").filter((link) => !isFolded(link));
+
+// One for each of these links.
+const boxes = () => all(".list-row > input").filter((box) => !isFolded(box));
+
+// Those of letters or groups themselves.
+const itemBoxes = () => all(".list-row > input[name]");
+
+const ofRun = (box) => all(".run-rows input", box.closest(".list-run"));
+
+// What folds rows stands for all of them.
+const spread = (box) => {
+  if (box.matches("[data-run]")) ofRun(box).forEach((other) => (other.checked = box.checked));
+};
+
+const gather = (box) => {
+  const selected = ofRun(box).filter(({ checked }) => checked).length;
+  box.checked = selected > 0 && selected === ofRun(box).length;
+  box.indeterminate = selected > 0 && !box.checked;
+};
 
 // Whether there are rows to walk: where it is narrow, a letter takes the place of the list.
 export const isListShown = () => links().some((link) => link.checkVisibility());
@@ -57,6 +76,7 @@ export const toggle = () => {
   if (!box) return;
   box.checked = !box.checked;
   lastBox = box;
+  spread(box);
   countSelected();
 };
 
@@ -75,7 +95,10 @@ export const act = (key) => {
   }
   const button = one(`#bulk [data-key="${key}"]`);
   if (!button) return;
-  if (!one(".list-row > :checked")) one("input", row).checked = true;
+  if (!one(".list-row > :checked")) {
+    one("input", row).checked = true;
+    spread(one("input", row));
+  }
   button.click();
 };
 
@@ -100,7 +123,8 @@ on("keydown", "#bulk [name=delay]", (_, event) => {
 });
 
 export const countSelected = () => {
-  const selected = all(".list-row > :checked").length;
+  all("[data-run]").forEach(gather);
+  const selected = itemBoxes().filter(({ checked }) => checked).length;
   const text = one("[data-selected]");
   if (text) text.textContent = selected ? `${selected} selected` : text.dataset.selected;
   all("[data-n]").forEach((label) => (label.textContent = selected ? ` ${selected}` : ""));
@@ -108,7 +132,7 @@ export const countSelected = () => {
   if (text && matching) text.textContent = `${matching.dataset.matching} selected`;
   const every = one("[data-selects-all]");
   if (!every) return;
-  every.checked = selected > 0 && selected === boxes().length;
+  every.checked = selected > 0 && selected === itemBoxes().length;
   every.indeterminate = selected > 0 && !every.checked;
 };
 
@@ -119,16 +143,24 @@ on("click", ".list-row > input", (box, event) => {
     const [first, last] = [boxes().indexOf(lastBox), boxes().indexOf(box)].sort((a, b) => a - b);
     boxes()
       .slice(first, last + 1)
-      .forEach((other) => (other.checked = box.checked));
+      .forEach((other) => ((other.checked = box.checked), spread(other)));
   }
   lastBox = box;
+});
+
+on("change", "[data-run]", spread);
+
+on("click", ".run-head > a", (link, event) => {
+  event.preventDefault();
+  event.stopPropagation();
+  link.ariaExpanded = String(link.closest(".list-run").classList.toggle("is-open"));
 });
 
 on("change", ".list-row > input", countSelected);
 
 // All that match means all rows, and none of them alone.
 on("change", "[data-matching]", (matching) => {
-  boxes().forEach((box) => (box.checked = matching.checked));
+  itemBoxes().forEach((box) => (box.checked = matching.checked));
   countSelected();
 });
 
@@ -140,6 +172,6 @@ on("change", ".list-row > input", (box) => {
 on("change", "[data-selects-all]", (every) => {
   const matching = one("[data-matching]");
   if (matching && !every.checked) matching.checked = false;
-  boxes().forEach((box) => (box.checked = every.checked));
+  itemBoxes().forEach((box) => (box.checked = every.checked));
   countSelected();
 });

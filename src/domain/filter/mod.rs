@@ -53,9 +53,16 @@ impl LetterFilter {
 word_enum! {
     #[derive(Default)]
     Sort, "order" {
+        /// Received last first.
         #[default]
         Newest = "newest",
         Oldest = "oldest",
+        /// The most important first, and of these the newest.
+        Importance = "importance",
+        /// What has failed most often first.
+        Attempts = "attempts",
+        /// The largest body first.
+        Size = "size",
     }
 }
 
@@ -70,10 +77,30 @@ impl Sort {
 }
 
 /// The place in a sorted list after which a page begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
+    /// What the list is sorted by before the time; 0 where it is sorted by time alone.
+    pub rank: u64,
     pub received_at: Timestamp,
     pub id: LetterId,
+}
+
+impl Cursor {
+    /// A place in a list that is sorted by time alone.
+    pub const fn at(received_at: Timestamp, id: LetterId) -> Self {
+        Self { rank: 0, received_at, id }
+    }
+
+    /// The place of a letter in a list.
+    pub const fn of(letter: &LetterSummary, sort: Sort) -> Self {
+        let rank = match sort {
+            Sort::Newest | Sort::Oldest => 0,
+            Sort::Importance => letter.importance as u64,
+            Sort::Attempts => letter.attempts,
+            Sort::Size => letter.size,
+        };
+        Self { rank, received_at: letter.received_at, id: letter.id }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

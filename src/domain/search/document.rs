@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Area, lexemes, words::words};
+use crate::domain::telling::Telling;
 
 /// How much of a letter can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Document {
     lexemes: BTreeSet<String>,
     n_bytes: usize,
     n_fields: [usize; 2],
+    /// What lists show of its payload.
+    pub telling: Option<Telling>,
 }
 
 impl Document {

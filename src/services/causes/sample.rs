@@ -40,7 +40,7 @@ pub(super) async fn sample(
     let places = places(&bars, first, end);
     let of_place = limit.div_ceil(PLACES);
     let read = stream::iter(places).map(|at| {
-        let before = Some(Cursor { received_at: at, id: LetterId::from_uuid(Uuid::max()) });
+        let before = Some(Cursor::at(at, LetterId::from_uuid(Uuid::max())));
         async move { store.letters(filter, &page(Sort::Newest, before, of_place)).await }
     });
     let pages: Vec<_> = read.buffered(AT_ONCE).try_collect().await?;

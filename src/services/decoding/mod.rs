@@ -18,3 +18,4 @@ pub mod reader;
 pub mod reading;
 pub mod request;
 pub mod scrub;
+pub(crate) mod values;

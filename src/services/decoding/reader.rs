@@ -52,6 +52,11 @@ impl Reader {
         }
     }
 
+    /// Stands for the schemas and mappings in force.
+    pub fn edition(&self) -> i64 {
+        self.schemas.edition()
+    }
+
     /// Reads a letter. `mode` says which encodings to undo; with `reveal` nothing is hidden.
     pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, mode: UnwrapMode, reveal: bool) -> Reading {
         let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
@@ -65,7 +70,10 @@ impl Reader {
         if !library.hides_anything() {
             return;
         }
+        let edition = self.edition();
         for letter in letters {
+            // Of what was read otherwise than now, perhaps more is hidden.
+            letter.telling = letter.telling.take().filter(|telling| telling.edition == edition);
             letter.title = letter.title.take().map(|title| library.shown_title(title));
             if letter.group.is_none() {
                 letter.error_message = letter.error_message.take().map(|_| MASK.to_owned());

@@ -10,12 +10,11 @@
 
 pub mod analyzer;
 
-use std::{hash::Hasher, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
-use xxhash_rust::xxh3::Xxh3;
 
 use analyzer::Analyzer;
 
@@ -80,7 +79,7 @@ impl Worker for Enrichment {
 impl Enrichment {
     /// Does what there is to do.
     pub async fn work(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
-        let edition = self.edition();
+        let edition = self.schemas.edition();
         for _ in 0..ROUNDS {
             if stop.is_cancelled() || self.enrich_new(edition, stop).await? < AT_ONCE as usize {
                 break;
@@ -91,24 +90,6 @@ impl Enrichment {
             self.done_with = Some(edition);
         }
         Ok(())
-    }
-
-    /// Stands for the schemas and mappings in force: the same in every process that shares the database.
-    fn edition(&self) -> i64 {
-        let mut hasher = Xxh3::new();
-        for version in self.schemas.catalogue().current() {
-            hasher.write(version.record.id.as_uuid().as_bytes());
-            hasher.write_i64(version.record.uploaded_at.as_micros());
-        }
-        for active in self.schemas.mappings().all() {
-            let mapping = &active.mapping;
-            let broker = mapping.broker.as_deref().unwrap_or_default();
-            for part in [broker, mapping.carrier.as_str(), &mapping.pattern, &mapping.message_type] {
-                hasher.write(part.as_bytes());
-                hasher.write_u8(0xff);
-            }
-        }
-        hasher.finish().cast_signed()
     }
 
     async fn enrich_new(&self, edition: i64, stop: &CancellationToken) -> Result<usize, StoreError> {
@@ -125,7 +106,7 @@ impl Enrichment {
         // They were perhaps changed in another process just now.
         self.rules.reload().await?;
         while !stop.is_cancelled() {
-            let edition = self.edition();
+            let edition = self.schemas.edition();
             // Newcomers first: somebody may be waiting for them.
             self.enrich_new(edition, stop).await?;
             let ids = self.store.undecided(position, AT_ONCE).await?;
@@ -156,7 +137,7 @@ impl Enrichment {
         self.store.add_job(&job, &Actor::system(), begun).await?;
         tracing::info!(letters = total, "schemas or mappings have changed; types are detected again");
         let mut before = None;
-        while !stop.is_cancelled() && self.edition() == edition {
+        while !stop.is_cancelled() && self.schemas.edition() == edition {
             // Newcomers first: somebody may be waiting for them.
             self.enrich_new(edition, stop).await?;
             let ids = self.store.named_otherwise(edition, before, AT_ONCE).await?;
@@ -172,7 +153,7 @@ impl Enrichment {
         }
         job.cancel_unless_ended();
         self.store.update_job(&job).await?;
-        Ok(job.failed == 0 && self.edition() == edition && !stop.is_cancelled())
+        Ok(job.failed == 0 && self.schemas.edition() == edition && !stop.is_cancelled())
     }
 
     /// Enriches these letters, and after a full batch in a storm lets intake go first for a while.

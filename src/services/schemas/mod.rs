@@ -5,12 +5,13 @@ mod folder;
 mod loading;
 mod reading;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, hash::Hasher, sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 use payload_codec::schema::{Schema, SchemaProblem, Upload, hash};
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
+use xxhash_rust::xxh3::Xxh3;
 
 use reading::{name_by, name_of, read, read_set};
 
@@ -112,6 +113,24 @@ impl Schemas {
             reading: Arc::default(),
             folder: watch::Sender::default(),
         }
+    }
+
+    /// Stands for the schemas and mappings in force: the same in every process that shares the database.
+    pub fn edition(&self) -> i64 {
+        let mut hasher = Xxh3::new();
+        for version in self.catalogue().current() {
+            hasher.write(version.record.id.as_uuid().as_bytes());
+            hasher.write_i64(version.record.uploaded_at.as_micros());
+        }
+        for active in self.mappings().all() {
+            let mapping = &active.mapping;
+            let broker = mapping.broker.as_deref().unwrap_or_default();
+            for part in [broker, mapping.carrier.as_str(), &mapping.pattern, &mapping.message_type] {
+                hasher.write(part.as_bytes());
+                hasher.write_u8(0xff);
+            }
+        }
+        hasher.finish().cast_signed()
     }
 
     pub fn catalogue(&self) -> Arc<Catalogue> {

@@ -49,7 +49,7 @@ pub struct Indexing {
 /// Stands for what is indexed and how; 0 where nothing is. With other settings the index is made anew.
 pub fn settings(search: &SearchConfig, decode: &DecodeConfig) -> i64 {
     /// Changes with the words and lexemes of a document.
-    const FORM: u64 = 3;
+    const FORM: u64 = 4;
     if !search.enabled {
         return 0;
     }
@@ -127,11 +127,13 @@ impl Indexing {
                 let confirmed = confirmed.of(&letter.summary).await?;
                 letters.push((letter, confirmed));
             }
+            // Before the library: of what is read with a newer one than this says, nothing is shown until it is read again.
+            let edition = self.reader.edition();
             let (reader, library) = (self.reader.clone(), self.reader.library().await);
             let bounds = Bounds { text_bytes: self.config.text_bytes, fields: self.config.payload_fields };
             let reading = spawn_blocking(move || {
                 let document = |(letter, confirmed): &(Letter, Arc<Confirmed>)| {
-                    (letter.summary.id, reading::document(&reader, &library, letter, confirmed, &bounds))
+                    (letter.summary.id, reading::document(&reader, &library, letter, confirmed, &bounds, edition))
                 };
                 letters.iter().map(document).collect::<Vec<_>>()
             });

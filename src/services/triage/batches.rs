@@ -46,6 +46,7 @@ mod tests {
             type_source: None,
             type_confidence: None,
             title: None,
+            telling: None,
             attempts: 1,
             rounds: 1,
             first_failed_at: None,

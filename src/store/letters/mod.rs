@@ -44,8 +44,8 @@ use super::{
     search::plan::Plan,
 };
 use crate::domain::{
-    filter::{LetterFilter, LetterPage, PageRequest},
-    letter::{Letter, LetterId, LetterSummary},
+    filter::{LetterFilter, LetterPage, PageRequest, Sort},
+    letter::{Importance, Letter, LetterId, LetterSummary},
 };
 
 /// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
@@ -63,36 +63,72 @@ const ALL_CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties,
 impl StoreReader {
     /// One page of the letters that `filter` lets through.
     pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
+        let items = match page.sort {
+            Sort::Importance => self.by_importance(filter, page).await?,
+            _ => self.first_of(filter, page, page.limit + 1).await?,
+        };
+        Ok(page_of(items, page))
+    }
+
+    /// One importance after the other, of each the newest.
+    async fn by_importance(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        let mut items = Vec::new();
+        let is_meant =
+            |importance: &Importance| filter.importances.is_empty() || filter.importances.contains(importance);
+        for (rank, importance) in (0..).zip(Importance::ALL).filter(|(_, importance)| is_meant(importance)) {
+            let missing = page.limit + 1 - items.len();
+            if missing == 0 || page.after.is_some_and(|after| rank < after.rank) {
+                continue;
+            }
+            let of_one = LetterFilter { importances: vec![*importance], ..filter.clone() };
+            let after = page.after.filter(|after| after.rank == rank);
+            let newest = PageRequest { sort: Sort::Newest, after, ..*page };
+            items.extend(self.first_of(&of_one, &newest, missing).await?);
+        }
+        Ok(items)
+    }
+
+    /// The first few of a part of a list.
+    async fn first_of(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+        limit: usize,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
         let matching = self.matching(filter).await?;
         if matching.facets.is_empty() {
-            return Ok(LetterPage::default());
+            return Ok(Vec::new());
         }
         let plan = self.plan(filter, &matching).await?;
-        let part = Part { filter, page, limit: page.limit + 1, plan: plan.as_ref() };
+        let part = Part { filter, page, limit, plan: plan.as_ref() };
         if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
-            return Ok(page_of(self.pick(plan, &matching, &part).await?, page.limit));
+            return self.pick(plan, &matching, &part).await;
         }
-        let mut items = Vec::new();
         let ranges = matching.ranges();
         // Each range would ask the index anew.
         let asks_index = plan.as_ref().is_some_and(|plan| plan.asks_index);
-        if asks_index || self.walks(&matching, ranges.len(), part.limit).await? {
-            items = self.walk(&matching, &part, None).await?;
-        } else {
-            // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
-            if matching.groups.is_none() && ranges.len() > MERGED {
-                items = self.walk(&matching, &part, Some(LOOKED_AT)).await?;
-            }
-            if items.len() == part.limit {
-                return Ok(page_of(items, page.limit));
-            }
-            items.clear();
-            for chunk in ranges.chunks(MERGED) {
-                items.extend(self.merge(chunk, &part).await?);
-            }
-            sort(&mut items, page.sort);
+        // All letters stand in one order only, that of time.
+        let can_walk = part.rank().is_none();
+        if can_walk && (asks_index || self.walks(&matching, ranges.len(), limit).await?) {
+            return self.walk(&matching, &part, None).await;
         }
-        Ok(page_of(items, page.limit))
+        // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
+        if can_walk && matching.groups.is_none() && ranges.len() > MERGED {
+            let items = self.walk(&matching, &part, Some(LOOKED_AT)).await?;
+            if items.len() == limit {
+                return Ok(items);
+            }
+        }
+        let mut items = Vec::new();
+        for chunk in ranges.chunks(MERGED) {
+            items.extend(self.merge(chunk, &part).await?);
+        }
+        sort(&mut items, page.sort);
+        Ok(items)
     }
 
     pub async fn summary(&self, id: LetterId) -> Result<Option<LetterSummary>, StoreError> {
@@ -122,7 +158,7 @@ impl StoreReader {
     /// Its title tells what is in it.
     pub(crate) fn without_payload(&self, mut letter: LetterSummary) -> LetterSummary {
         if !self.shows_payload(&letter.broker, letter.queue.as_deref()) {
-            letter.title = None;
+            (letter.title, letter.telling) = (None, None);
         }
         letter
     }
@@ -219,7 +255,7 @@ impl StoreReader {
     async fn pick(&self, plan: &Plan, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
         let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT ");
-            query.push(SUMMARY_COLUMNS).push(" FROM (SELECT l.id, l.received_at");
+            query.push(SUMMARY_COLUMNS).push(" FROM (SELECT ").push(part.columns());
             plan.push_letters(&mut query, matching);
             part.push_conditions(&mut query, "l.");
             part.push_order(&mut query, "l.");
@@ -238,11 +274,8 @@ impl StoreReader {
             query.push(SUMMARY_COLUMNS).push(" FROM (");
             for (n, range) in ranges.iter().enumerate() {
                 query.push(if n == 0 { "" } else { " UNION ALL " });
-                query.push("SELECT * FROM (SELECT id, received_at FROM letters l WHERE ");
-                range.push(&mut query);
-                part.push_conditions(&mut query, "");
-                part.push_search(&mut query);
-                part.push_order(&mut query, "");
+                query.push("SELECT * FROM (SELECT ").push(part.columns()).push(" FROM letters l WHERE ");
+                part.push_range(&mut query, *range);
                 query.push(" LIMIT ").push(part.limit).push(") AS range_").push(n);
             }
             part.push_order(&mut query, "");

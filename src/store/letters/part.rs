@@ -3,12 +3,13 @@
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
+use super::rows::bigint;
 use crate::{
     domain::{
         filter::{Cursor, LetterFilter, LetterPage, PageRequest, Sort},
         letter::LetterSummary,
     },
-    store::search::plan::Plan,
+    store::{counts::facets::Range, search::plan::Plan},
 };
 
 /// Which part of a sorted list is meant.
@@ -19,8 +20,57 @@ pub(super) struct Part<'a> {
     pub(super) plan: Option<&'a Plan>,
 }
 
+/// What a list is sorted by before the time.
+#[derive(Clone, Copy)]
+pub(super) struct Rank {
+    pub(super) column: &'static str,
+    /// A sign before the column, which keeps a database from walking along an index that has it.
+    sign: &'static str,
+}
+
 impl Part<'_> {
+    pub(super) const fn rank(&self) -> Option<Rank> {
+        match self.page.sort {
+            Sort::Newest | Sort::Oldest | Sort::Importance => None,
+            Sort::Attempts => Some(Rank { column: "attempts", sign: "" }),
+            Sort::Size => Some(Rank { column: "size", sign: "" }),
+        }
+    }
+
+    /// In which order a range is read. The letters of a group stand in an index that has all that is asked for and is
+    /// small; along the other one a database would come past all letters of its queue.
+    fn rank_in(&self, range: Range) -> Option<Rank> {
+        let sign = if matches!(range, Range::Group(..)) { "+" } else { "" };
+        self.rank().map(|rank| Rank { sign, ..rank })
+    }
+
+    const fn is_descending(&self) -> bool {
+        !matches!(self.page.sort, Sort::Oldest)
+    }
+
     pub(super) fn push_conditions<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str)
+    where
+        for<'q> i64: Encode<'q, DB> + Type<DB>,
+        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+    {
+        self.push_conditions_by(query, table, self.rank());
+    }
+
+    /// The conditions and the order of one range, of letters that need no name.
+    pub(super) fn push_range<DB: Database>(&self, query: &mut QueryBuilder<DB>, range: Range)
+    where
+        for<'q> String: Encode<'q, DB> + Type<DB>,
+        for<'q> i64: Encode<'q, DB> + Type<DB>,
+        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+    {
+        let rank = self.rank_in(range);
+        range.push(query);
+        self.push_conditions_by(query, "", rank);
+        self.push_search(query);
+        self.push_order_by(query, "", rank);
+    }
+
+    fn push_conditions_by<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str, rank: Option<Rank>)
     where
         for<'q> i64: Encode<'q, DB> + Type<DB>,
         for<'q> Uuid: Encode<'q, DB> + Type<DB>,
@@ -31,14 +81,17 @@ impl Part<'_> {
         if let Some(until) = self.filter.until {
             query.push(" AND ").push(table).push("received_at < ").push_bind(until.as_micros());
         }
-        if let Some(after) = self.page.after {
-            let beyond = match self.page.sort {
-                Sort::Newest => "<",
-                Sort::Oldest => ">",
-            };
-            query.push(format_args!(" AND ({table}received_at, {table}id) {beyond} ("));
-            query.push_bind(after.received_at.as_micros()).push(", ").push_bind(after.id.as_uuid()).push(")");
+        let Some(after) = self.page.after else { return };
+        query.push(" AND (");
+        if let Some(Rank { column, sign }) = rank {
+            query.push(format_args!("{sign}{table}{column}, "));
         }
+        let beyond = if self.is_descending() { "<" } else { ">" };
+        query.push(format_args!("{table}received_at, {table}id) {beyond} ("));
+        if rank.is_some() {
+            query.push_bind(bigint(after.rank)).push(", ");
+        }
+        query.push_bind(after.received_at.as_micros()).push(", ").push_bind(after.id.as_uuid()).push(")");
     }
 
     /// What the search asks of letters `l`.
@@ -54,25 +107,36 @@ impl Part<'_> {
     }
 
     pub(super) fn push_order<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str) {
-        let direction = match self.page.sort {
-            Sort::Newest => "DESC",
-            Sort::Oldest => "ASC",
-        };
-        query.push(format_args!(" ORDER BY {table}received_at {direction}, {table}id {direction}"));
+        self.push_order_by(query, table, self.rank());
+    }
+
+    fn push_order_by<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str, rank: Option<Rank>) {
+        let direction = if self.is_descending() { "DESC" } else { "ASC" };
+        query.push(" ORDER BY ");
+        if let Some(Rank { column, sign }) = rank {
+            query.push(format_args!("{sign}{table}{column} {direction}, "));
+        }
+        query.push(format_args!("{table}received_at {direction}, {table}id {direction}"));
+    }
+
+    /// The columns that order needs, of letters `l`.
+    pub(super) fn columns(&self) -> String {
+        let rank = self.rank().map(|rank| format!(", l.{}", rank.column)).unwrap_or_default();
+        format!("l.id, l.received_at{rank}")
     }
 }
 
 /// One more than `limit` tells that there are further ones.
-pub(super) fn page_of(mut items: Vec<LetterSummary>, limit: usize) -> LetterPage {
-    let more = items.len() > limit;
-    items.truncate(limit);
-    let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
+pub(super) fn page_of(mut items: Vec<LetterSummary>, page: &PageRequest) -> LetterPage {
+    let more = items.len() > page.limit;
+    items.truncate(page.limit);
+    let next = items.last().filter(|_| more).map(|last| Cursor::of(last, page.sort));
     LetterPage { items, next }
 }
 
 pub(super) fn sort(items: &mut [LetterSummary], sort: Sort) {
-    items.sort_unstable_by_key(|item| (item.received_at, item.id));
-    if sort == Sort::Newest {
+    items.sort_unstable_by_key(|item| Cursor::of(item, sort));
+    if sort != Sort::Oldest {
         items.reverse();
     }
 }

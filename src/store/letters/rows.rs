@@ -23,7 +23,8 @@ use crate::{
 pub(crate) const SUMMARY_COLUMNS: &str = "l.id, f.broker, f.queue, l.exchange, l.routing_key, f.reason, l.attempts, l.rounds,
     l.first_failed_at, l.last_failed_at, l.received_at, r.due_at AS retry_at, f.status, f.importance, l.importance_by,
     l.size, l.error_type, l.error_message, l.title, l.message_type, l.type_source, l.type_confidence, l.group_id, l.danger,
-    l.note, l.problem, l.edited_from, l.replaced_by";
+    l.note, l.problem, l.edited_from, l.replaced_by,
+    (SELECT t.telling FROM search_index t WHERE t.letter_id = l.id) AS telling";
 
 #[derive(FromRow)]
 pub(crate) struct SummaryRow {
@@ -55,6 +56,7 @@ pub(crate) struct SummaryRow {
     problem: Option<String>,
     edited_from: Option<Uuid>,
     replaced_by: Option<Uuid>,
+    telling: Option<String>,
 }
 
 impl TryFrom<SummaryRow> for LetterSummary {
@@ -90,6 +92,7 @@ impl TryFrom<SummaryRow> for LetterSummary {
             danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
             edited_from: row.edited_from.map(LetterId::from_uuid),
             replaced_by: row.replaced_by.map(LetterId::from_uuid),
+            telling: row.telling.as_deref().and_then(|text| serde_json::from_str(text).ok()),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The index of words and values: which letters are to be in it, and putting them there.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use sqlx::QueryBuilder;
 use uuid::Uuid;
@@ -9,6 +9,7 @@ use super::expression::vector;
 use crate::{
     domain::{
         letter::LetterId,
+        names,
         search::{Area, document::Document},
     },
     store::{
@@ -144,24 +145,32 @@ async fn insert(tx: &mut Tx, new: &[(LetterId, &Document)]) -> Result<(), StoreE
         return Ok(());
     }
     let ids = Column::ids(new, |(letter, _)| letter.as_uuid());
+    let telling = Column::PerhapsTexts(new.iter().map(|(_, document)| telling(document).map(Cow::Owned)).collect());
     let Either::Sqlite(sqlite) = &mut *tx else {
         const INSERT: [&str; 2] = [
-            "WITH new (letter_id, words) AS (",
-            ") INSERT INTO search_index (letter_id, words) SELECT letter_id, CAST(words AS tsvector) FROM new
-            ON CONFLICT (letter_id) DO UPDATE SET words = excluded.words",
+            "WITH new (letter_id, words, telling) AS (",
+            ") INSERT INTO search_index (letter_id, words, telling)
+            SELECT letter_id, CAST(words AS tsvector), telling FROM new
+            ON CONFLICT (letter_id) DO UPDATE SET words = excluded.words, telling = excluded.telling",
         ];
         let words = Column::texts(new, |(_, document)| vector(document));
-        return columns::execute(tx, INSERT, vec![ids, words]).await;
+        return columns::execute(tx, INSERT, vec![ids, words, telling]).await;
     };
     let last: i64 = sqlx::query_scalar(LAST.sqlite).fetch_one(&mut **sqlite).await?;
     let seqs: Vec<Option<i64>> = (last + 1..).map(Some).take(new.len()).collect();
-    columns::execute(tx, ["INSERT INTO search_index (seq, letter_id) ", ""], vec![Column::Numbers(seqs.clone()), ids])
-        .await?;
+    let insert = ["INSERT INTO search_index (seq, letter_id, telling) ", ""];
+    columns::execute(tx, insert, vec![Column::Numbers(seqs.clone()), ids, telling]).await?;
     let area = |area: Area| Column::texts(new, move |(_, document)| document.words(area).join(" "));
     let terms = Column::texts(new, |(_, document)| document.lexemes().collect::<Vec<_>>().join(" "));
     let [error, stack, headers, payload] = Area::ALL.map(area);
     let insert = ["INSERT INTO search_words (rowid, error, stack, headers, payload, terms) ", ""];
     columns::execute(tx, insert, vec![Column::Numbers(seqs), error, stack, headers, payload, terms]).await
+}
+
+/// What lists show of its payload, as it is kept.
+fn telling(document: &Document) -> Option<String> {
+    let telling = document.telling.as_ref().filter(|telling| !telling.fields.is_empty())?;
+    serde_json::to_string(telling).ok().map(|text| names::without_nul(&text))
 }
 
 /// Takes letters off the backlog, unless they were asked for again.

@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use super::model::LetterItem;
 use crate::{
-    domain::filter::PageRequest,
+    domain::{filter::PageRequest, letter::LetterSummary},
+    services::columns,
     web::{
         AppState,
         error::WebError,
@@ -45,8 +46,13 @@ pub async fn letters(State(app): State<Arc<AppState>>, Searched(query): Searched
     let store = app.store();
     let (mut page, total) = tokio::try_join!(store.letters(&filter, &request), store.count_most(&filter))?;
     app.reader.hide_in_lists(&mut page.items).await;
+    let said = columns::of_letters(&store, &app.reader, &page.items, &query.columns).await?;
+    let item = |letter: LetterSummary| {
+        let said = said.get(&letter.id).cloned().unwrap_or_default();
+        LetterItem::from(letter).telling(&query.columns, said)
+    };
     Ok(Json(Letters {
-        items: page.items.into_iter().map(LetterItem::from).collect(),
+        items: page.items.into_iter().map(item).collect(),
         next_cursor: query.next_cursor(page.next),
         total: total.n,
         total_is_least: total.is_least,

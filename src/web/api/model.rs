@@ -1,5 +1,7 @@
 //! Letters as the API shows them.
 
+use std::collections::BTreeMap;
+
 use amqp_message::{
     error_report::ErrorReport,
     json::{deaths_to_json, properties_to_json, table_to_json},
@@ -15,6 +17,7 @@ use super::words;
 use crate::{
     domain::{
         access::Right,
+        column::Column,
         group::GroupId,
         history::HistoryEntry,
         letter::{Letter, LetterId, LetterSummary},
@@ -77,6 +80,11 @@ pub struct LetterItem {
     edited_from: Option<Uuid>,
     /// The edited copy that was made of it last; never are both sent.
     replaced_by: Option<Uuid>,
+    /// What it says in the fields that `column` asks for, in one line of 80 characters at most; null where it says nothing
+    /// there. Left out where none is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!({"payload.customer.name": "Zoë Ångström"}))]
+    columns: Option<BTreeMap<String, Option<String>>>,
 }
 
 impl From<LetterSummary> for LetterItem {
@@ -108,11 +116,19 @@ impl From<LetterSummary> for LetterItem {
             problem: letter.problem,
             edited_from: letter.edited_from.map(LetterId::as_uuid),
             replaced_by: letter.replaced_by.map(LetterId::as_uuid),
+            columns: None,
         }
     }
 }
 
 impl LetterItem {
+    /// With what it says in columns, in their order.
+    pub fn telling(self, columns: &[Column], said: Vec<String>) -> Self {
+        let said = said.into_iter().map(|text| Some(text).filter(|text| !text.is_empty()));
+        let said = columns.iter().map(Column::to_string).zip(said.chain(std::iter::repeat(None)));
+        Self { columns: (!columns.is_empty()).then(|| said.collect()), ..self }
+    }
+
     /// With the type as it is known now: the database learns of a change a little later. A body that is too large is not
     /// looked at again.
     fn named_by(mut self, reading: &Reading) -> Self {

@@ -54,7 +54,12 @@ impl Filters {
         let since = query.since.as_ref().map(When::to_string).unwrap_or_default();
         let is_preset = query.until.is_none() && PRESETS.iter().any(|(value, _)| *value == since);
         let has_time = query.since.is_some() || query.until.is_some();
-        let unfiltered = LetterQuery { statuses: query.statuses.clone(), sort: query.sort, ..LetterQuery::default() };
+        let unfiltered = LetterQuery {
+            statuses: query.statuses.clone(),
+            sort: query.sort,
+            columns: query.columns.clone(),
+            ..LetterQuery::default()
+        };
         let (mut names, mut beside) = NameFields::new(app, query, facets);
         if beside.reasons.len() < 2 {
             beside.reasons.clear();

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{extract::State, response::Response};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
+    columns,
     fragment::{self, answer},
     letter::{Sight, view},
     letter_links::Place,
@@ -22,7 +23,7 @@ use crate::{
         letter_tab::{LetterTab, TabQuery},
         payload::PayloadQuery,
         query::{LetterQuery, Listed, Parameters, form, parameters},
-        view::{letter::LetterView, number},
+        view::{letter::LetterView, number, run::Entry},
     },
 };
 
@@ -85,7 +86,12 @@ struct News {
     href: String,
 }
 
-pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Response, WebError> {
+pub async fn show(
+    State(app): State<Arc<AppState>>,
+    headers: HeaderMap,
+    mut visit: Visit,
+) -> Result<Response, WebError> {
+    columns::recall(&mut visit.query.0, &headers);
     let page = match visit.part {
         Some(Part::News) => return Ok(fragment::only(news(&app, &visit).await?)),
         Some(Part::Letter) => load_letter_only(&app, &visit).await?,

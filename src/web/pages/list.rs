@@ -1,15 +1,18 @@
 //! The list of letters: rows, filter, chart, and what to say when there is nothing.
 
+use std::collections::HashMap;
+
 use amqp_message::time::Timestamp;
 
-use super::{filters::Filters, in_common, next_step::NextStep, search_box::SearchBox};
+use super::{filters::Filters, in_common, next_step::NextStep, search_box::SearchBox, sort_menu::SortMenu};
 use crate::{
     domain::{
         filter::{Counted, HistogramBar, LetterCounts, LetterFilter, LetterPage, PageRequest, Sort},
         group::Group,
-        letter::{Importance, LetterId, Status},
+        letter::{Importance, LetterId, LetterSummary, Status},
         search::{Mistake, Search},
     },
+    services::columns,
     web::{
         AppState,
         error::WebError,
@@ -20,8 +23,9 @@ use crate::{
             chart::{Chart, Window},
             number,
             row::Row,
+            run::{Entry, folded},
             tally::Tally,
-            time,
+            text, time,
         },
     },
 };
@@ -33,13 +37,17 @@ pub struct List {
     /// Whether there are too many to be shown over time, and by status and importance.
     pub is_uncounted: bool,
     pub chart: Option<Chart>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<Entry>,
+    /// What stands above the fields, where columns are chosen.
+    pub columns: Vec<String>,
+    /// Where columns are chosen.
+    pub choose_columns: String,
     /// `1,284 letters`
     pub total: String,
     /// Of the same letters: `1,284 open · 3 critical · oldest 2 d`
     pub subtitle: String,
     pub pager: Pager,
-    pub sort: SortLink,
+    pub sort: SortMenu,
     pub empty: Option<Empty>,
     /// Whether rows differ in status, and so have to say theirs.
     pub shows_status: bool,
@@ -55,12 +63,6 @@ pub struct List {
     pub causes: Option<String>,
     /// What the addresses of exports say of them.
     pub exported: String,
-}
-
-#[derive(Default)]
-pub struct SortLink {
-    pub href: String,
-    pub label: &'static str,
 }
 
 /// Why a list is empty: that may be the best news of the day.
@@ -84,6 +86,7 @@ struct Loaded<'a> {
     is_uncounted: bool,
     mistakes: Vec<Mistake>,
     page: LetterPage,
+    said: HashMap<LetterId, Vec<String>>,
     groups: Vec<Group>,
     by_status: Vec<(Status, u64)>,
     total: Counted,
@@ -132,6 +135,7 @@ pub async fn load_list(
         },
     )?;
     app.reader.hide_in_lists(&mut page.items).await;
+    let said = columns::of_letters(&store, &app.reader, &page.items, &query.columns).await?;
     let (total, critical) = if is_uncounted {
         (store.count_most(&filter).await?, 0)
     } else {
@@ -144,6 +148,7 @@ pub async fn load_list(
         is_uncounted,
         mistakes,
         page,
+        said,
         groups,
         by_status,
         total,
@@ -201,17 +206,22 @@ fn make(
 ) -> List {
     let now = app.clock.now();
     let href = |id: LetterId| query.href_with(&[("letter", &id.to_string())]);
-    let rows =
-        loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
+    let row = |letter: &LetterSummary| {
+        let row = Row::new(letter, href(letter.id), selected == Some(letter.id), now);
+        let row = row.with_columns(&query.columns, loaded.said.get(&letter.id));
+        if query.sort == Sort::Size { row.with_size(letter.size) } else { row }
+    };
     List {
-        rows: rows.collect(),
+        rows: folded(loaded.page.items.iter().map(row).collect()),
+        columns: query.columns.iter().map(|column| text::one_line(column.name())).collect(),
+        choose_columns: format!("/letters/columns{}", query.with(|_| ()).href().trim_start_matches("/letters")),
         search: SearchBox::new(query, &loaded.mistakes),
         is_uncounted: loaded.is_uncounted && loaded.mistakes.is_empty(),
         chart: (!loaded.is_uncounted).then(|| Chart::new(loaded.window, &loaded.bars, now, query)),
         total: number::counted(loaded.total, "dead letter"),
         subtitle: subtitle(&loaded, filter, now),
         pager: query.pager(loaded.page.next),
-        sort: sort_link(query),
+        sort: SortMenu::new(query),
         empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded)),
         shows_status: filter.statuses.len() != 1,
         saved: saved_views::written(query),
@@ -252,14 +262,6 @@ fn subtitle(loaded: &Loaded, filter: &LetterFilter, now: Timestamp) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-fn sort_link(query: &LetterQuery) -> SortLink {
-    let (sort, label) = match query.sort {
-        Sort::Newest => (Sort::Oldest, "Newest first"),
-        Sort::Oldest => (Sort::Newest, "Oldest first"),
-    };
-    SortLink { href: query.with(|query| query.sort = sort).href(), label }
-}
-
 fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded) -> Empty {
     if !loaded.mistakes.is_empty() {
         return Empty::NotSearched;
@@ -267,7 +269,7 @@ fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded) -> Empty {
     if loaded.facets.is_empty() {
         return Empty::NothingYet(NextStep::of(app));
     }
-    if *query == LetterQuery::default() {
+    if query.with(|query| query.columns.clear()) == LetterQuery::default() {
         let decided = Tally::new(loaded.facets, &LetterFilter::default()).total();
         return Empty::AllDone { decided: number::plural(decided, "dead letter") };
     }

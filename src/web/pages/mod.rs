@@ -11,6 +11,7 @@ mod back_to;
 pub mod banner;
 mod bulk_action;
 mod choices;
+mod columns;
 mod completions;
 mod digests;
 mod edit;
@@ -55,6 +56,7 @@ mod search_box;
 mod set_up;
 pub mod shell;
 mod sign_in;
+mod sort_menu;
 mod target;
 pub mod toast;
 mod users;
@@ -90,6 +92,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/undo", post(jobs::undo))
         .route("/letters", get(letters::show))
+        .route("/letters/columns", get(columns::show).post(columns::choose))
         .route("/letters/completions", get(completions::show))
         .route("/letters/in-common", get(in_common::of_search))
         .route("/letters/{id}", get(letter::show))

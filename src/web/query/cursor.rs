@@ -27,12 +27,13 @@ pub trait Place: Sized {
 
 impl Place for Cursor {
     fn to_bytes(&self) -> Vec<u8> {
-        time_and_id(self.received_at, self.id.as_uuid())
+        [&self.rank.to_be_bytes()[..], &time_and_id(self.received_at, self.id.as_uuid())].concat()
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (rank, bytes) = bytes.split_first_chunk::<8>()?;
         let (received_at, id) = read_time_and_id(bytes)?;
-        Some(Self { received_at, id: LetterId::from_uuid(id) })
+        Some(Self { rank: u64::from_be_bytes(*rank), received_at, id: LetterId::from_uuid(id) })
     }
 }
 
@@ -158,11 +159,11 @@ impl<P: Place> Anchor<P> {
     }
 }
 
-/// Stands for a query: how many lines a page has does not change where they are.
+/// Stands for a query: how many lines a page has does not change where they are, nor what is told of each.
 fn fingerprint(list: &str, pairs: &[(&'static str, String)]) -> u32 {
     let mut hasher = Xxh3::new();
     hasher.update(list.as_bytes());
-    for (name, value) in pairs.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit")) {
+    for (name, value) in pairs.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit" | "column")) {
         for part in [name, &**value] {
             hasher.update(&[0xff]);
             hasher.update(part.as_bytes());
@@ -183,7 +184,7 @@ mod tests {
             assert_eq!(Anchor::new("letters", &[], place).encode(), text);
         }
         let id = LetterId::from_uuid(Uuid::from_u128(7));
-        check(Cursor { received_at: Timestamp::from_micros(-5), id });
+        check(Cursor { rank: 3, received_at: Timestamp::from_micros(-5), id });
         check(WaitingCursor { due_at: Timestamp::from_micros(9), id });
         check(-7_i64);
         for importance in [None, Some(Importance::Critical), Some(Importance::Low)] {

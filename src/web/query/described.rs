@@ -12,6 +12,7 @@ use super::When;
 use crate::{
     domain::{
         activity::Area,
+        column::{Column, LONGEST},
         filter::Sort,
         group::{GroupId, GroupSort},
         group_state::{Assignee, Phase},
@@ -87,6 +88,14 @@ impl Described for Uuid {
 impl Described for String {
     fn schema() -> Object {
         text()
+    }
+}
+
+impl Described for Column {
+    fn schema() -> Object {
+        let examples = ["payload.customer.name", "header.x-tenant"];
+        let pattern = r"^\s*(payload|header)\..+$";
+        ObjectBuilder::from(text()).examples(examples).max_length(Some(LONGEST)).pattern(Some(pattern)).build()
     }
 }
 

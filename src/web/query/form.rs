@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, str::FromStr};
 
-use utoipa::openapi::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{ObjectBuilder, Schema, Type, schema::ArrayBuilder};
 
 use super::{
     Form, LetterQuery, Pairs, ROWS,
@@ -11,7 +11,10 @@ use super::{
     pairs::read,
 };
 use crate::{
-    domain::letter::Status,
+    domain::{
+        column::{Column, MOST},
+        letter::Status,
+    },
     web::{
         codes::FaultCode,
         error::{Gathered, WebError},
@@ -70,6 +73,28 @@ impl<T: FromStr<Err: Display> + Display + Described> Form<Vec<T>> for Repeated {
 
     fn schema() -> Schema {
         several(T::schema())
+    }
+}
+
+/// Columns of a list.
+pub struct Columns;
+
+impl Form<Vec<Column>> for Columns {
+    fn take(pairs: &mut Pairs, name: &str) -> Result<Vec<Column>, WebError> {
+        let columns: Vec<Column> = Repeated::take(pairs, name)?;
+        if columns.len() <= MOST {
+            return Ok(columns);
+        }
+        let why = format!("there are {} columns; it takes {MOST} at most", columns.len());
+        Err(WebError::parameter(name, FaultCode::Range, why))
+    }
+
+    fn write(columns: &Vec<Column>) -> Vec<String> {
+        Repeated::write(columns)
+    }
+
+    fn schema() -> Schema {
+        ArrayBuilder::new().items(Column::schema()).max_items(Some(MOST)).build().into()
     }
 }
 

@@ -23,6 +23,7 @@ use amqp_message::{death::Reason, time::Timestamp};
 use listed::listed;
 
 use crate::domain::{
+    column::Column,
     filter::{Cursor, LetterFilter, Names, Sort},
     group::GroupId,
     letter::{Importance, Status},
@@ -77,8 +78,12 @@ parameters! {
         "since" since: Option<When> as form::One,
         /// Received before: RFC 3339, or how long ago.
         "until" until: Option<When> as form::One,
-        /// By the time at which they were received.
+        /// What comes first: those received last (`newest`) or first (`oldest`), the most important, what has failed most
+        /// often (`attempts`), or the largest body (`size`). What is alike in that is sorted from the newest on.
         "sort" sort: Sort as form::Order,
+        /// Fields of payloads (`payload.customer.name`) and headers (`header.x-tenant`) to be told of each, 8 at most. Of
+        /// bodies above 64 KiB nothing is told, nor what is hidden.
+        "column" columns: Vec<Column> as form::Columns,
         /// Letters of one answer.
         "limit" limit: Option<usize> as form::Limit,
         /// `next_cursor` of the answer before, to the same query.
@@ -199,6 +204,7 @@ mod tests {
         check("queue=texts.*,a%20b&sort=newest", "?queue=texts.*,a+b");
         check("queue_glob=texts.*&queue=a&queue_unknown=true", "?queue=a&queue_glob=texts.*&queue_unknown=true");
         check("since=24h&sort=oldest", "?since=24h&sort=oldest");
+        check("column=payload.a+b&sort=size", "?sort=size&column=payload.a+b");
         check("since=2026-11-21T10:00", "?since=2026-11-21T10:00:00Z");
         check("since=2026-11-21T12:00:00%2B02:00", "?since=2026-11-21T10:00:00Z");
         check("q=a+-b&status=all", "?q=a+-b&status=all");
@@ -220,6 +226,9 @@ mod tests {
         check("limit=0", "1 to 1000");
         check("limit=1001", "1 to 1000");
         check("sort=up", "newest, oldest");
+        check("column=name", "payload. or header.");
+        let nine = "column=payload.a&".repeat(9);
+        check(&nine, "8 at most");
         check("cursor=xyz", "next_cursor");
         check("limit=1&limit=2", "more than once");
     }

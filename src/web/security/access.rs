@@ -46,6 +46,8 @@ const PAGES: &[Entry] = &[
     // What is in messages is left out without the right to see it.
     ("GET", "/letters", Page(&[Read])),
     ("GET", "/letters/completions", Page(&[Read])),
+    ("GET", "/letters/columns", Page(&[Read])),
+    ("POST", "/letters/columns", Page(&[Read])),
     // Payloads have no part in it without the right to see them.
     ("GET", "/letters/in-common", Page(&[Read])),
     ("GET", "/letters/{id}", Page(&[Read])),

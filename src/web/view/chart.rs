@@ -85,6 +85,8 @@ pub struct Chart {
     pub axis: Vec<Tick>,
     /// Where the chart ends: `now`, or a time.
     pub end: String,
+    /// How many letters the highest bar stands for; empty where there is none.
+    pub peak: String,
     /// What a user sees at a glance, for those who cannot.
     pub summary: String,
     /// `15 min`: how much a bar stands for.
@@ -152,6 +154,7 @@ impl Chart {
             bars: drawn.collect(),
             axis: axis(window),
             end: if window.to >= now { "now".to_owned() } else { tick_label(window.to) },
+            peak: if most > 0 { number::thousands(most) } else { String::new() },
             summary: summary(window, bars, Tells::Importances),
             step: time::span(window.step),
             from_seconds: window.from.as_micros().div_euclid(1_000_000),

@@ -40,6 +40,7 @@ pub mod retry_outcomes;
 pub mod row;
 pub mod rule;
 pub mod rule_help;
+pub mod run;
 pub mod schema;
 pub mod spark;
 pub mod tally;

@@ -8,7 +8,11 @@ use super::{
     time::{self, Moment},
     why,
 };
-use crate::domain::letter::{LetterSummary, Status};
+use crate::domain::{
+    column::Column,
+    group::GroupId,
+    letter::{LetterSummary, Status},
+};
 
 /// Characters of a name in a list; the letter itself shows all of them.
 const NAME: usize = 120;
@@ -37,8 +41,21 @@ pub struct Row {
     pub status: &'static str,
     pub received: Moment,
     pub tries: String,
+    /// Of the body; empty unless rows are sorted by it.
+    pub size: String,
+    /// Fields of the payload and headers: those that were chosen, else what tells it from others.
+    pub fields: Vec<Field>,
+    /// What failed like it.
+    pub group: Option<GroupId>,
     /// For the checkbox, which stands alone.
     pub label: String,
+}
+
+#[derive(Debug)]
+pub struct Field {
+    pub name: String,
+    /// Empty where it says nothing.
+    pub value: String,
 }
 
 impl Row {
@@ -65,7 +82,30 @@ impl Row {
             received,
             // All that fits there; the letter itself tells rounds as well.
             tries: number::attempts(letter.attempts),
+            size: String::new(),
+            fields: letter.telling.iter().flat_map(|telling| &telling.fields).map(Field::new).collect(),
+            group: letter.group,
         }
+    }
+
+    /// With what it says in these columns, if any are chosen.
+    pub fn with_columns(mut self, columns: &[Column], said: Option<&Vec<String>>) -> Self {
+        if !columns.is_empty() {
+            let said = said.into_iter().flatten().map(String::as_str).chain(std::iter::repeat(""));
+            let fields = columns.iter().map(Column::name).zip(said);
+            self.fields = fields.map(|(name, value)| Field::new(&(name.to_owned(), value.to_owned()))).collect();
+        }
+        self
+    }
+
+    pub fn with_size(self, bytes: u64) -> Self {
+        Self { size: number::bytes(bytes), ..self }
+    }
+}
+
+impl Field {
+    pub fn new((name, value): &(String, String)) -> Self {
+        Self { name: text::name(name, NAME), value: text::name(value, NAME) }
     }
 }
 

@@ -6,11 +6,17 @@ use amqp_message::death::Reason;
 use dead_letter_office::domain::{
     filter::{LetterFilter, LetterPage, Names, PageRequest, Sort},
     letter::{Importance, LetterId, Status},
+    search::{
+        Area, Parsed,
+        document::{Bounds, Document},
+    },
 };
+
+use dead_letter_office::store::Enriched;
 
 use super::{
     database::{TestDatabase, record},
-    make::{Make, NOON, an_arrival, later},
+    make::{Make, NOON, an_arrival, enriched, later},
 };
 
 const ALL: LetterFilter = LetterFilter {
@@ -168,6 +174,83 @@ async fn every_field_has_to_match(database: &TestDatabase) {
     check(database, filter, &[id]).await;
 }
 
+/// A list in this order, page by page.
+async fn pages(database: &TestDatabase, filter: &LetterFilter, sort: Sort) -> Vec<LetterId> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = database.letters(filter, &PageRequest { sort, after, limit: 2 }).await.unwrap();
+        found.extend(page.items.iter().map(|letter| letter.id));
+        after = page.next;
+        if after.is_none() {
+            return found;
+        }
+    }
+}
+
+/// By importance, attempts and size, and within these from the newest on; of queues, of a group and of a search.
+async fn by_what_matters(database: &TestDatabase) {
+    database.prepare_search(7).await.unwrap();
+    let arrivals = [
+        (Importance::Normal, 1, 30),
+        (Importance::Critical, 3, 10),
+        (Importance::Low, 9, 10),
+        (Importance::Normal, 3, 20),
+        (Importance::Critical, 1, 10),
+        (Importance::Normal, 1, 30),
+    ];
+    let arrivals = arrivals.map(|(importance, attempts, size)| {
+        an_arrival().importance(importance).attempts(attempts).body("x".repeat(size))
+    });
+    let mut at = 0;
+    let arrivals = arrivals.map(|arrival| {
+        at += 1;
+        arrival.queue(if at % 2 == 0 { "even" } else { "odd" }).received(later(at))
+    });
+    let importances = arrivals.each_ref().map(|arrival| arrival.importance);
+    let ids = database.take_in(arrivals).await.map(|recorded| recorded.letter());
+    let expected = |sort| match sort {
+        Sort::Importance => [4, 1, 5, 3, 0, 2],
+        Sort::Attempts => [2, 3, 1, 5, 4, 0],
+        Sort::Size => [5, 0, 3, 4, 2, 1],
+        Sort::Newest => [5, 4, 3, 2, 1, 0],
+        Sort::Oldest => [0, 1, 2, 3, 4, 5],
+    };
+    let check = async |filter: &LetterFilter, what: &str| {
+        for &sort in Sort::ALL {
+            let expected = expected(sort).map(|n| ids[n]);
+            assert_eq!(list(database, filter, sort).await, expected, "{what} by {sort}");
+            assert_eq!(pages(database, filter, sort).await, expected, "{what} by {sort}, page by page");
+        }
+    };
+    check(&ALL, "all").await;
+    check(&LetterFilter { queues: Names::exact(["even", "odd"]), ..ALL }, "queues").await;
+    for (id, importance) in ids.iter().zip(importances) {
+        let summary = database.shows(*id).await;
+        let found = Enriched { received_at: summary.received_at, importance, ..enriched(*id) };
+        database.enrich(&[found], 1, summary.received_at).await.unwrap();
+    }
+    let waiting = database.to_index(10).await.unwrap();
+    let mut document = Document::default();
+    document.add_text(Area::Error, "boom", &Bounds { text_bytes: 100, fields: 1 });
+    let documents: Vec<_> = waiting.into_iter().map(|to_index| (to_index, Some(document.clone()))).collect();
+    database.index(&documents).await.unwrap();
+    let mut filter = LetterFilter::default();
+    filter.narrow(&Parsed::read("boom").unwrap(), later(100));
+    check(&filter, "a search").await;
+}
+
+/// The letters of a group stand in an index of their own.
+async fn a_group_is_listed_by_what_matters(database: &TestDatabase) {
+    let sizes = [3, 9, 5, 7];
+    let ids = database.take_in(sizes.map(|size| an_arrival().attempts(20 - size).body("x".repeat(size as usize)))).await;
+    let ids = ids.map(|recorded| recorded.letter());
+    database.enrich(&ids.map(enriched), 1, NOON).await.unwrap();
+    let filter = LetterFilter { groups: vec![enriched(ids[0]).group], ..ALL };
+    for (sort, expected) in [(Sort::Size, [1, 3, 2, 0]), (Sort::Attempts, [0, 2, 3, 1]), (Sort::Importance, [3, 2, 1, 0])] {
+        assert_eq!(pages(database, &filter, sort).await, expected.map(|n| ids[n]), "{sort}");
+    }
+}
+
 /// More facets than one statement merges, beside more letters than it would be right to walk over.
 async fn a_list_of_many_queues_is_merged(database: &TestDatabase) {
     database.take_in_many(800).await;
@@ -199,5 +282,7 @@ on_both!(
     an_unknown_queue_matches_only_the_star,
     since_is_included_and_until_is_not,
     every_field_has_to_match,
+    by_what_matters,
+    a_group_is_listed_by_what_matters,
     a_list_of_many_queues_is_merged,
 );

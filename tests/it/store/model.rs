@@ -225,9 +225,9 @@ impl Model {
         let mut cursors: Vec<Cursor> = self
             .matching(filter)
             .filter(|(_, letter)| in_time(filter, letter.received_at))
-            .map(|(id, letter)| Cursor { received_at: letter.received_at, id })
+            .map(|(id, letter)| Cursor::at(letter.received_at, id))
             .collect();
-        cursors.sort_by_key(|cursor| (cursor.received_at, cursor.id));
+        cursors.sort_unstable();
         if sort == Sort::Newest {
             cursors.reverse();
         }

@@ -232,7 +232,7 @@ async fn all_pages(database: &TestDatabase, filter: &LetterFilter, sort: Sort, l
     loop {
         let page = database.letters(filter, &PageRequest { sort, after, limit }).await.unwrap();
         assert!(page.items.len() == limit || page.next.is_none());
-        all.extend(page.items.iter().map(|item| Cursor { received_at: item.received_at, id: item.id }));
+        all.extend(page.items.iter().map(|item| Cursor::at(item.received_at, item.id)));
         after = page.next;
         if after.is_none() {
             return all;

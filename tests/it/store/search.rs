@@ -13,6 +13,7 @@ use dead_letter_office::{
             Area, Parsed,
             document::{Bounds, Document},
         },
+        telling::Telling,
     },
     store::{Arrival, StoreReader},
 };
@@ -346,6 +347,22 @@ async fn what_is_read_otherwise_is_indexed_anew(database: &TestDatabase) {
     assert_eq!(database.search_backlog().await.unwrap(), 0);
 }
 
+/// What lists show of a payload is kept with the index, goes with it, and is withheld with the payload.
+async fn lists_show_what_is_telling(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let telling = Telling { edition: 3, fields: vec![("customer\0".to_owned(), "Zoë".to_owned())] };
+    let one = letter(database, an_arrival(), |document| document.telling = Some(telling)).await;
+    let shown = database.shows(one).await.telling.unwrap();
+    assert_eq!((shown.edition, shown.fields[0].1.as_str()), (3, "Zoë"));
+    let none = Grants::new(|right| match right {
+        Right::Payload => QueueScope::nothing(),
+        _ => QueueScope::everything(),
+    });
+    assert_eq!(database.within(&none).summary(one).await.unwrap().unwrap().telling, None);
+    database.prepare_search(SETTINGS + 1).await.unwrap();
+    assert_eq!(database.shows(one).await.telling, None);
+}
+
 async fn other_settings_leave_nothing_of_the_index(database: &TestDatabase) {
     database.prepare_search(SETTINGS).await.unwrap();
     let one = letter(database, an_arrival(), text(Area::Error, "boom")).await;
@@ -386,6 +403,7 @@ on_both!(
     withheld_payloads_are_not_looked_into,
     what_is_gone_leaves_the_index,
     what_is_read_otherwise_is_indexed_anew,
+    lists_show_what_is_telling,
     other_settings_leave_nothing_of_the_index,
     a_job_keeps_its_search,
 );

@@ -167,7 +167,7 @@ async fn the_selected_letters_are_acted_on_together() {
     let page = Form::of(&list, "Discard").tick("id", first).tick("id", third).press(&desk).await;
     assert!(page.words(".toast-box p").contains("Discarded 2 dead letters"));
     assert_eq!(page.values(".list-row input", "value"), [second.to_string()]);
-    assert!(page.words("a.list-sort").contains("Oldest first"), "the order is kept");
+    assert!(page.words(".list-sort summary").contains("Oldest first"), "the order is kept");
     let page = Form::of(&page, "Undo u").press(&desk).await;
     assert_eq!(page.count(".list-row"), 3);
     Form::of(&page, "Retry").tick("id", second).tick("id", third).fill("delay", "1h").press(&desk).await;

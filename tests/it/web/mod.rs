@@ -36,6 +36,7 @@ mod hostile;
 mod idempotency;
 mod in_common;
 mod letter_page;
+mod lists;
 mod letters_export;
 mod machines;
 mod markers;

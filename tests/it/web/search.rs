@@ -188,6 +188,14 @@ async fn withheld_payloads_cannot_be_asked() {
     assert_eq!((rows(&vera, "boom").await, rows(&ada, "boom").await), (1, 1));
     assert_eq!((rows(&vera, "kestrel").await, rows(&ada, "kestrel").await), (0, 1));
     assert_eq!(rows(&ada, "payload.name:kestrel").await, 1);
+    let fields = async |visit: &super::sign_in::Visit, column: &str| {
+        let page = visit.get(&desk, &format!("/letters?{column}")).await.expect(200).page();
+        page.all(".list-row .row-field").into_iter().map(words).collect::<Vec<_>>()
+    };
+    let columns = "column=payload.name&column=header.x-tenant";
+    assert_eq!((fields(&vera, "").await, fields(&ada, "").await), (vec![], vec!["name kestrel".to_owned()]));
+    assert_eq!(fields(&vera, columns).await, ["name", "header.x-tenant eu"]);
+    assert_eq!(fields(&ada, columns).await, ["name kestrel", "header.x-tenant eu"]);
     let page = vera.get(&desk, "/letters?q=payload.name:kestrel").await.expect(200).page();
     assert!(words(page.one(".search-mistake")).contains("payloads are withheld from you"));
 }

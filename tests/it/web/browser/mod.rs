@@ -12,6 +12,7 @@ mod get_started;
 mod gone;
 mod groups;
 mod keys;
+mod lists;
 mod letter;
 mod live;
 pub mod looks;
