@@ -30,7 +30,9 @@ impl Telling {
             .iter()
             .enumerate()
             .filter_map(|(n, (path, value))| Some((rank(value)?, n, path.strip_prefix("payload.")?, *value)))
-            .filter(|(_, n, path, _)| path.split('.').count() <= DEEPEST && is_one(values[*n].0) && !is_of_envelope(path))
+            .filter(|(_, n, path, _)| {
+                path.split('.').count() <= DEEPEST && is_one(values[*n].0) && !is_of_envelope(path)
+            })
             .collect();
         found.sort_unstable_by_key(|(rank, n, ..)| (*rank, *n));
         found.truncate(SHOWN);
@@ -98,11 +100,7 @@ mod tests {
         ];
         check(
             &order,
-            &[
-                ("customer.name", "Bláfell Logistics ehf."),
-                ("total.cents", "1842000"),
-                ("total.currency", "ISK"),
-            ],
+            &[("customer.name", "Bláfell Logistics ehf."), ("total.cents", "1842000"), ("total.currency", "ISK")],
         );
         check(&order[..2], &[("orderId", order[0].1), ("placedAt", order[1].1)]);
     }

@@ -3,6 +3,8 @@
 pub(super) mod names;
 mod narrow;
 
+use std::cmp::Ordering;
+
 use amqp_message::{death::Reason, time::Timestamp, word_enum};
 
 use super::{
@@ -67,11 +69,16 @@ word_enum! {
 }
 
 impl Sort {
-    #[must_use]
-    pub const fn reversed(self) -> Self {
+    /// Which of two places comes first.
+    pub fn compare(self, one: Cursor, other: Cursor) -> Ordering {
         match self {
-            Self::Newest => Self::Oldest,
-            Self::Oldest => Self::Newest,
+            Self::Oldest => one.cmp(&other),
+            Self::Newest | Self::Attempts | Self::Size => other.cmp(&one),
+            // The most important are the first of their kind.
+            Self::Importance => {
+                let newest = |place: Cursor| (place.received_at, place.id);
+                one.rank.cmp(&other.rank).then_with(|| newest(other).cmp(&newest(one)))
+            }
         }
     }
 }

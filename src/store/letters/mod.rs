@@ -63,11 +63,30 @@ const ALL_CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties,
 impl StoreReader {
     /// One page of the letters that `filter` lets through.
     pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
-        let items = match page.sort {
-            Sort::Importance => self.by_importance(filter, page).await?,
-            _ => self.first_of(filter, page, page.limit + 1).await?,
-        };
+        let items = self.listed(filter, page, page.limit + 1, false).await?;
         Ok(page_of(items, page))
+    }
+
+    /// Those that stand before the place which a page begins after, the nearest first.
+    pub async fn letters_before(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        self.listed(filter, page, page.limit, true).await
+    }
+
+    async fn listed(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+        limit: usize,
+        is_backwards: bool,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        match page.sort {
+            Sort::Importance => self.by_importance(filter, page, limit, is_backwards).await,
+            _ => self.first_of(filter, page, limit, is_backwards).await,
+        }
     }
 
     /// One importance after the other, of each the newest.
@@ -75,19 +94,29 @@ impl StoreReader {
         &self,
         filter: &LetterFilter,
         page: &PageRequest,
+        limit: usize,
+        is_backwards: bool,
     ) -> Result<Vec<LetterSummary>, StoreError> {
+        let is_meant = |rank: u64, importance: Importance| {
+            let is_ahead =
+                page.after.is_none_or(|after| if is_backwards { rank <= after.rank } else { rank >= after.rank });
+            is_ahead && (filter.importances.is_empty() || filter.importances.contains(&importance))
+        };
+        let mut ranks: Vec<_> =
+            (0..).zip(Importance::ALL.iter().copied()).filter(|(rank, is)| is_meant(*rank, *is)).collect();
+        if is_backwards {
+            ranks.reverse();
+        }
         let mut items = Vec::new();
-        let is_meant =
-            |importance: &Importance| filter.importances.is_empty() || filter.importances.contains(importance);
-        for (rank, importance) in (0..).zip(Importance::ALL).filter(|(_, importance)| is_meant(importance)) {
-            let missing = page.limit + 1 - items.len();
-            if missing == 0 || page.after.is_some_and(|after| rank < after.rank) {
-                continue;
+        for (rank, importance) in ranks {
+            let missing = limit - items.len();
+            if missing == 0 {
+                break;
             }
-            let of_one = LetterFilter { importances: vec![*importance], ..filter.clone() };
+            let of_one = LetterFilter { importances: vec![importance], ..filter.clone() };
             let after = page.after.filter(|after| after.rank == rank);
             let newest = PageRequest { sort: Sort::Newest, after, ..*page };
-            items.extend(self.first_of(&of_one, &newest, missing).await?);
+            items.extend(self.first_of(&of_one, &newest, missing, is_backwards).await?);
         }
         Ok(items)
     }
@@ -98,13 +127,14 @@ impl StoreReader {
         filter: &LetterFilter,
         page: &PageRequest,
         limit: usize,
+        is_backwards: bool,
     ) -> Result<Vec<LetterSummary>, StoreError> {
         let matching = self.matching(filter).await?;
         if matching.facets.is_empty() {
             return Ok(Vec::new());
         }
         let plan = self.plan(filter, &matching).await?;
-        let part = Part { filter, page, limit, plan: plan.as_ref() };
+        let part = Part { filter, page, limit, plan: plan.as_ref(), is_backwards };
         if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
             return self.pick(plan, &matching, &part).await;
         }
@@ -127,7 +157,7 @@ impl StoreReader {
         for chunk in ranges.chunks(MERGED) {
             items.extend(self.merge(chunk, &part).await?);
         }
-        sort(&mut items, page.sort);
+        sort(&mut items, page.sort, is_backwards);
         Ok(items)
     }
 

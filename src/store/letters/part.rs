@@ -18,6 +18,8 @@ pub(super) struct Part<'a> {
     pub(super) page: &'a PageRequest,
     pub(super) limit: usize,
     pub(super) plan: Option<&'a Plan>,
+    /// Against the order of the list: those before a place, the nearest first.
+    pub(super) is_backwards: bool,
 }
 
 /// What a list is sorted by before the time.
@@ -45,7 +47,7 @@ impl Part<'_> {
     }
 
     const fn is_descending(&self) -> bool {
-        !matches!(self.page.sort, Sort::Oldest)
+        matches!(self.page.sort, Sort::Oldest) == self.is_backwards
     }
 
     pub(super) fn push_conditions<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str)
@@ -134,9 +136,9 @@ pub(super) fn page_of(mut items: Vec<LetterSummary>, page: &PageRequest) -> Lett
     LetterPage { items, next }
 }
 
-pub(super) fn sort(items: &mut [LetterSummary], sort: Sort) {
-    items.sort_unstable_by_key(|item| Cursor::of(item, sort));
-    if sort != Sort::Oldest {
+pub(super) fn sort(items: &mut [LetterSummary], sort: Sort, is_backwards: bool) {
+    items.sort_unstable_by(|one, other| sort.compare(Cursor::of(one, sort), Cursor::of(other, sort)));
+    if is_backwards {
         items.reverse();
     }
 }

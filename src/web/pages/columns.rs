@@ -14,7 +14,6 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use super::{
     actions::lead_to,
     fragment::answer,
-    list::page_filter,
     part::MainPart,
     shell::{Page, Shell},
     visit,
@@ -73,7 +72,7 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ColumnsPage, WebError> {
     search::check(app, query)?;
     let store = app.store();
     let request = PageRequest { sort: query.sort, after: None, limit: query.limit() };
-    let letters = store.letters(&page_filter(query, app.clock.now()), &request).await?.items;
+    let letters = store.letters(&query.page_filter(app.clock.now()), &request).await?.items;
     let found = columns::in_letters(&store, &app.reader, &letters).await?;
     let facets = store.counts_overall().await?;
     let here = format!("/letters/columns{}", query.href().trim_start_matches("/letters"));

@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        filter::{Cursor, PageRequest, Sort},
+        filter::{Cursor, PageRequest},
         letter::{LetterId, LetterSummary},
     },
     web::{
@@ -40,15 +40,11 @@ pub async fn neighbours(
     }
     let filter = list.page_filter(app.clock.now());
     let (begin, limit) = (list.place()?, list.limit());
-    let request = |sort, limit| PageRequest { sort, after: Some(place(letter)), limit };
-    let (ahead, behind) = (request(list.sort, 1), request(list.sort.reversed(), limit.saturating_add(1)));
+    let request = |limit| PageRequest { sort: list.sort, after: Some(Cursor::of(letter, list.sort)), limit };
+    let (ahead, behind) = (request(1), request(limit.saturating_add(1)));
     let store = app.store();
-    let (ahead, behind) = tokio::try_join!(store.letters(&filter, &ahead), store.letters(&filter, &behind))?;
-    Ok(Some(Neighbours::of(list, begin, (&ahead.items, &behind.items), letter)))
-}
-
-const fn place(letter: &LetterSummary) -> Cursor {
-    Cursor { received_at: letter.received_at, id: letter.id }
+    let (ahead, behind) = tokio::try_join!(store.letters(&filter, &ahead), store.letters_before(&filter, &behind))?;
+    Ok(Some(Neighbours::of(list, begin, (&ahead.items, &behind), letter)))
 }
 
 impl Neighbours {
@@ -59,10 +55,10 @@ impl Neighbours {
         (ahead, behind): (&[LetterSummary], &[LetterSummary]),
         letter: &LetterSummary,
     ) -> Self {
-        let limit = list.limit();
+        let (limit, place) = (list.limit(), |row: &LetterSummary| Cursor::of(row, list.sort));
         let page_behind =
             |row: Option<&LetterSummary>| list.with(|query| query.set_cursor(row.map(|row| list.anchor(place(row)))));
-        let is_on_page = |row: &LetterSummary| begin.is_none_or(|begin| is_beyond(list.sort, place(row), begin));
+        let is_on_page = |row: &LetterSummary| begin.is_none_or(|begin| list.sort.compare(begin, place(row)).is_lt());
         let before = behind.iter().take_while(|row| is_on_page(row)).count();
         // What has come in since may have pushed it to a later page: it is the last one there, then.
         let is_there = before < limit && is_on_page(letter);
@@ -79,13 +75,5 @@ impl Neighbours {
         let next = ahead.first().map(|row| to(row, (before + 1 >= limit).then(|| page_behind(Some(letter)))));
         let previous = behind.first().map(|row| to(row, (before == 0).then(|| page_behind(behind.get(limit)))));
         Self { previous, next, page }
-    }
-}
-
-fn is_beyond(sort: Sort, place: Cursor, begin: Cursor) -> bool {
-    let (place, begin) = ((place.received_at, place.id), (begin.received_at, begin.id));
-    match sort {
-        Sort::Newest => place < begin,
-        Sort::Oldest => place > begin,
     }
 }

@@ -179,6 +179,12 @@ async fn pages(database: &TestDatabase, filter: &LetterFilter, sort: Sort) -> Ve
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = database.letters(filter, &PageRequest { sort, after, limit: 2 }).await.unwrap();
+        if let Some(after) = after {
+            let page = PageRequest { sort, after: Some(after), limit: found.len() };
+            let before = database.letters_before(filter, &page).await.unwrap();
+            let others = found.iter().rev().skip(1).copied();
+            assert_eq!(before.iter().map(|letter| letter.id).collect::<Vec<_>>(), others.collect::<Vec<_>>(), "{sort}");
+        }
         found.extend(page.items.iter().map(|letter| letter.id));
         after = page.next;
         if after.is_none() {
@@ -242,11 +248,14 @@ async fn by_what_matters(database: &TestDatabase) {
 /// The letters of a group stand in an index of their own.
 async fn a_group_is_listed_by_what_matters(database: &TestDatabase) {
     let sizes = [3, 9, 5, 7];
-    let ids = database.take_in(sizes.map(|size| an_arrival().attempts(20 - size).body("x".repeat(size as usize)))).await;
+    let ids =
+        database.take_in(sizes.map(|size| an_arrival().attempts(20 - size).body("x".repeat(size as usize)))).await;
     let ids = ids.map(|recorded| recorded.letter());
     database.enrich(&ids.map(enriched), 1, NOON).await.unwrap();
     let filter = LetterFilter { groups: vec![enriched(ids[0]).group], ..ALL };
-    for (sort, expected) in [(Sort::Size, [1, 3, 2, 0]), (Sort::Attempts, [0, 2, 3, 1]), (Sort::Importance, [3, 2, 1, 0])] {
+    for (sort, expected) in
+        [(Sort::Size, [1, 3, 2, 0]), (Sort::Attempts, [0, 2, 3, 1]), (Sort::Importance, [3, 2, 1, 0])]
+    {
         assert_eq!(pages(database, &filter, sort).await, expected.map(|n| ids[n]), "{sort}");
     }
 }

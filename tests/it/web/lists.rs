@@ -43,9 +43,13 @@ async fn columns_are_chosen_remembered_and_named_by_the_address() {
     desk.receive(order("mail", "no fields", "no rate").received(NOON.minus(std::time::Duration::from_secs(9)))).await;
     let choice = desk.page("/letters/columns?queue=orders").await;
     let offered = choice.values("input[type=checkbox][name=column]", "value");
-    assert!(offered.contains(&"payload.items.sku".to_owned()) && offered.contains(&"header.x-tenant".to_owned()), "{offered:?}");
+    assert!(
+        offered.contains(&"payload.items.sku".to_owned()) && offered.contains(&"header.x-tenant".to_owned()),
+        "{offered:?}"
+    );
     assert!(!offered.iter().any(|path| path.contains("card")), "what is hidden is offered: {offered:?}");
-    let form = Form::of(&choice, "Show these columns").tick("column", "payload.items.sku").tick("column", "header.x-tenant");
+    let form =
+        Form::of(&choice, "Show these columns").tick("column", "payload.items.sku").tick("column", "header.x-tenant");
     let answer = form.send(&desk).await.expect(303);
     let list = "/letters?queue=orders&column=payload.items.sku&column=header.x-tenant";
     assert_eq!(answer.header("location"), list);
@@ -61,8 +65,13 @@ async fn columns_are_chosen_remembered_and_named_by_the_address() {
     assert!(page.values(".list-sort a", "href").iter().all(|href| href.contains("column=payload.items.sku")));
     let own = "/letters?column=payload.customer.card&column=payload.none";
     let page = with_cookie(own).await;
-    assert_eq!(fields(&page), ["customer.card", "none"].repeat(2), "the address goes first, and what is hidden stays so");
-    let items = desk.get("/api/v1/letters?column=payload.items.sku&column=payload.customer.card").await.expect(200).json();
+    assert_eq!(
+        fields(&page),
+        ["customer.card", "none"].repeat(2),
+        "the address goes first, and what is hidden stays so"
+    );
+    let items =
+        desk.get("/api/v1/letters?column=payload.items.sku&column=payload.customer.card").await.expect(200).json();
     let said = serde_json::json!({"payload.items.sku": "a, b", "payload.customer.card": null});
     assert_eq!((&items["items"][0]["id"], &items["items"][0]["columns"]), (&id.to_string().into(), &said));
     let answer = submit(&desk, "/letters/columns", &[("automatic", "1"), ("column", "payload.a")]).await.expect(303);
@@ -114,6 +123,7 @@ async fn rows_have_an_order() {
     assert!(words(page.all(".list-row .row-tries")[0]).contains("kB"), "the size is told where it decides");
     let first = desk.get("/api/v1/letters?sort=attempts&limit=1").await.expect(200).json();
     let cursor = first["next_cursor"].as_str().unwrap();
-    let next = desk.get(&format!("/api/v1/letters?sort=attempts&limit=1&column=payload.a&cursor={cursor}")).await.expect(200);
+    let next =
+        desk.get(&format!("/api/v1/letters?sort=attempts&limit=1&column=payload.a&cursor={cursor}")).await.expect(200);
     assert_eq!(next.json()["items"][0]["queue"], "a");
 }

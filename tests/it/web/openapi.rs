@@ -209,7 +209,7 @@ async fn every_parameter_of_the_list_is_described() {
     let parameters = description["paths"]["/api/v1/letters"]["get"]["parameters"].as_array().unwrap();
     let named: Vec<_> = parameters.iter().map(|parameter| parameter["name"].as_str().unwrap()).collect();
     let expected = "q, status, importance, broker, queue, queue_glob, queue_unknown, type, type_glob, type_unknown, reason, \
-                    group, since, until, sort, limit, cursor";
+                    group, since, until, sort, column, limit, cursor";
     assert_eq!(named.join(", "), expected);
 }
 

@@ -26,7 +26,7 @@ async fn every_page_fits_is_readable_and_light() {
     trouble_would_be_heard_of(&scene).await;
     println!("{:>8} {:>8} {:>6}  page", "bytes", "requests", "CLS");
     for path in &paths {
-        weighs_little_and_comes_from_here(&scene, path).await;
+        println!("{}", weighs_little_and_comes_from_here(&scene, path).await);
         for width in soak(&[390, 768, 1280][..], &[390, 768, 1024, 1280, 1920]) {
             scene.browser.set_viewport(*width, 900).await;
             fits(&scene, path, *width).await;
@@ -163,7 +163,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     pages.into_iter().chain(groups).chain(views).chain(types).chain(waits.map(str::to_owned)).collect()
 }
 
-async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {
+async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) -> String {
     // Before the last page's entries are gone and with nothing kept from it.
     scene.browser.devtools("Network.setCacheDisabled", json!({"cacheDisabled": true})).await;
     scene.open(path).await;
@@ -175,10 +175,10 @@ async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {
     let size = scene.ask(&sum).await.as_u64().unwrap();
     let requests = scene.ask(&format!("{page}.length")).await;
     let shifts = scene.ask(SHIFTS).await.as_f64().unwrap();
-    println!("{size:>8} {requests:>8} {shifts:>6.3}  {}", path.chars().take(60).collect::<String>());
     let most = if path == "/api/docs" { 100_000 } else { 60_000 };
     assert!((1..most).contains(&size), "{path}: {size} bytes over the wire");
     assert!(shifts < 0.02, "{path}: its parts move by {shifts} while it loads");
+    format!("{size:>8} {requests:>8} {shifts:>6.3}  {path:.60}")
 }
 
 /// How much of the page has moved by itself (<https://web.dev/articles/cls>).

@@ -34,8 +34,21 @@ const IS_ONE_PAGE: &str = "(() => {
 })()";
 
 /// What only says which of the same things are shown.
-const FILTERS: [&str; 13] =
-    ["broker", "queue", "importance", "status", "sort", "since", "until", "group", "type", "reason", "view", "cursor", "column"];
+const FILTERS: [&str; 13] = [
+    "broker",
+    "queue",
+    "importance",
+    "status",
+    "sort",
+    "since",
+    "until",
+    "group",
+    "type",
+    "reason",
+    "view",
+    "cursor",
+    "column",
+];
 
 /// An address without what differs from letter to letter and from filter to filter: `/letters/ID?all`.
 fn shape(address: &str) -> String {
