@@ -64,7 +64,7 @@ impl<R: BufRead> Lines<'_, R> {
         let mut bytes = Vec::new();
         self.line += 1;
         match self.input.read_until(b'\n', &mut bytes) {
-            Ok(0) => Err(self.wrong("the file ends here, and its last line says that it is whole: it was cut short")),
+            Ok(0) => Err(self.wrong("the file ends here without the line that ends an export: it was cut short")),
             Ok(_) => Ok(bytes),
             Err(error) => Err(self.wrong(error)),
         }

@@ -99,7 +99,9 @@ struct Rows {
 pub enum DumpError {
     #[error("line {line}: {why}. Nothing was imported")]
     Line { line: u64, why: String },
-    #[error("an import takes an empty database, and this one has {0}. Nothing was imported")]
+    #[error(
+        "an import takes an empty database, in which no server has run yet, and this one has {0}. Nothing was imported"
+    )]
     NotEmpty(String),
     #[error("{0}. Nothing was imported")]
     Inconsistent(String),

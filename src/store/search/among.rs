@@ -63,7 +63,7 @@ impl StoreReader {
             return Ok(0);
         }
         let count: i64 = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT 1");
+            let mut select = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT 1 ");
             matching.push_letters(&mut select);
             push_times(&mut select, filter);
             select.push(" LIMIT ").push(most).push(") AS counted");

@@ -37,8 +37,15 @@ impl Literal {
 
     fn is_for(&self, database: &TestDatabase) -> bool {
         /// What only Postgres has, in functions that SQLite never comes to.
-        const ONLY_POSTGRES: [&str; 5] =
-            ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR KEY SHARE", "pg_notify", "pg_advisory"];
+        const ONLY_POSTGRES: [&str; 7] = [
+            "FOR UPDATE",
+            "FOR NO KEY UPDATE",
+            "FOR KEY SHARE",
+            "clock_timestamp()",
+            "pg_notify",
+            "pg_advisory",
+            "pg_attribute",
+        ];
         let is_only = |database: &str| self.before.trim_end().ends_with(database);
         let is_postgres = is_only("postgres:") || ONLY_POSTGRES.iter().any(|word| self.text.contains(word));
         if database.is_sqlite() { !is_postgres } else { !is_only("sqlite:") }
