@@ -19,6 +19,7 @@ use crate::{
     domain::{
         access::Right,
         actor::Actor,
+        column::Column,
         filter::{LetterFilter, PageRequest},
         letter::LetterSummary,
     },
@@ -55,7 +56,7 @@ parameters! {
         "format" format: ExportFormat as form::Order,
         /// A column of the table: a field of the list of letters (`queue`, `error.message`), of the payload
         /// (`payload.total.cents`) or a header (`header.x-tenant`). May be repeated; some that are mostly asked for if left
-        /// out.
+        /// out. Each `column` of the list is one more.
         "field" fields: Vec<Field> as form::Repeated,
         /// `true`: also what is hidden, and the body, as `body_base64`, where you may see that. Each letter that hides
         /// something has a line in its history then.
@@ -96,7 +97,7 @@ pub async fn export(
         request: PageRequest { sort: query.sort, after: query.place()?, limit: AT_ONCE },
         left: VecDeque::new(),
         is_over: false,
-        lines: Lines::new(export),
+        lines: Lines::new(export, &query.columns),
         most: query.asked_limit(),
         reveal_to,
         visitor,
@@ -185,11 +186,13 @@ enum Lines {
 }
 
 impl Lines {
-    fn new(export: LetterExport) -> Self {
+    fn new(export: LetterExport, columns: &[Column]) -> Self {
         match export.format {
             ExportFormat::Ndjson => Self::Json,
-            ExportFormat::Csv if export.fields.is_empty() => Self::Table(Field::usual()),
-            ExportFormat::Csv => Self::Table(export.fields),
+            ExportFormat::Csv => {
+                let fields = if export.fields.is_empty() { Field::usual() } else { export.fields };
+                Self::Table(fields.into_iter().chain(columns.iter().map(Field::from)).collect())
+            }
         }
     }
 

@@ -83,7 +83,7 @@ pub struct LetterItem {
     /// What it says in the fields that `column` asks for, in one line of 80 characters at most; null where it says nothing
     /// there. Left out where none is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = json!({"payload.customer.name": "Zoë Ångström"}))]
+    #[schema(required = false, example = json!({"payload.customer.name": "Zoë Ångström"}))]
     columns: Option<BTreeMap<String, Option<String>>>,
 }
 

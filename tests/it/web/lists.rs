@@ -120,7 +120,7 @@ async fn rows_have_an_order() {
     check("attempts", "Most attempts first", ["b", "a", "c"]).await;
     check("size", "Largest first", ["a", "c", "b"]).await;
     let page = desk.page("/letters?sort=size").await;
-    assert!(words(page.all(".list-row .row-tries")[0]).contains("kB"), "the size is told where it decides");
+    assert!(words(page.all(".list-row .row-tries")[0]).contains("2.9 KiB"), "the size is told where it decides");
     let first = desk.get("/api/v1/letters?sort=attempts&limit=1").await.expect(200).json();
     let cursor = first["next_cursor"].as_str().unwrap();
     let next =

@@ -175,8 +175,7 @@ async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) -> String 
     let size = scene.ask(&sum).await.as_u64().unwrap();
     let requests = scene.ask(&format!("{page}.length")).await;
     let shifts = scene.ask(SHIFTS).await.as_f64().unwrap();
-    let most = if path == "/api/docs" { 100_000 } else { 60_000 };
-    assert!((1..most).contains(&size), "{path}: {size} bytes over the wire");
+    assert!((1..100_000).contains(&size), "{path}: {size} bytes over the wire");
     assert!(shifts < 0.02, "{path}: its parts move by {shifts} while it loads");
     format!("{size:>8} {requests:>8} {shifts:>6.3}  {path:.60}")
 }

@@ -1,0 +1,222 @@
+//! Lists of letters: a page of those that a filter lets through, in an order.
+
+use sqlx::QueryBuilder;
+
+use super::{
+    JOINED,
+    part::{Part, page_of, sort},
+    rows::{SUMMARY_COLUMNS, SummaryRow},
+};
+use crate::{
+    domain::{
+        filter::{LetterFilter, LetterPage, PageRequest, Sort},
+        letter::{Importance, LetterSummary},
+    },
+    store::{
+        StoreError, StoreReader,
+        counts::facets::{Matching, Range},
+        db::{
+            Sql,
+            id_list::{numbers, push_uuids},
+            on,
+        },
+        search::plan::Plan,
+    },
+};
+
+/// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
+const MERGED: usize = 200;
+/// Letters that are looked at before ranges are merged.
+const LOOKED_AT: usize = 2_000;
+/// Of groups so many are merged at most.
+const MOST_RANGES: usize = 2_000;
+
+impl StoreReader {
+    /// One page of the letters that `filter` lets through.
+    pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
+        let items = self.listed(filter, page, page.limit + 1, false).await?;
+        Ok(page_of(items, page))
+    }
+
+    /// Those that stand before the place which a page begins after, the nearest first.
+    pub async fn letters_before(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        self.listed(filter, page, page.limit, true).await
+    }
+
+    async fn listed(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+        limit: usize,
+        is_backwards: bool,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        match page.sort {
+            Sort::Importance => self.by_importance(filter, page, limit, is_backwards).await,
+            _ => self.first_of(filter, page, limit, is_backwards).await,
+        }
+    }
+
+    /// One importance after the other, of each the newest.
+    async fn by_importance(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+        limit: usize,
+        is_backwards: bool,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        let is_meant = |rank: u64, importance: Importance| {
+            let is_ahead =
+                page.after.is_none_or(|after| if is_backwards { rank <= after.rank } else { rank >= after.rank });
+            is_ahead && (filter.importances.is_empty() || filter.importances.contains(&importance))
+        };
+        let mut ranks: Vec<_> =
+            (0..).zip(Importance::ALL.iter().copied()).filter(|(rank, is)| is_meant(*rank, *is)).collect();
+        if is_backwards {
+            ranks.reverse();
+        }
+        let mut items = Vec::new();
+        for (rank, importance) in ranks {
+            let missing = limit - items.len();
+            if missing == 0 {
+                break;
+            }
+            let of_one = LetterFilter { importances: vec![importance], ..filter.clone() };
+            let after = page.after.filter(|after| after.rank == rank);
+            let newest = PageRequest { sort: Sort::Newest, after, ..*page };
+            items.extend(self.first_of(&of_one, &newest, missing, is_backwards).await?);
+        }
+        Ok(items)
+    }
+
+    /// The first few of a part of a list.
+    async fn first_of(
+        &self,
+        filter: &LetterFilter,
+        page: &PageRequest,
+        limit: usize,
+        is_backwards: bool,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        let matching = self.matching(filter).await?;
+        if matching.facets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let plan = self.plan(filter, &matching).await?;
+        let part = Part { filter, page, limit, plan: plan.as_ref(), is_backwards };
+        if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
+            return self.pick(plan, &matching, &part).await;
+        }
+        let ranges = matching.ranges();
+        // Each range would ask the index anew.
+        let asks_index = plan.as_ref().is_some_and(|plan| plan.asks_index);
+        // All letters stand in one order only, that of time.
+        let can_walk = part.rank().is_none();
+        if can_walk && (asks_index || self.walks(&matching, ranges.len(), limit).await?) {
+            return self.walk(&matching, &part, None).await;
+        }
+        // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
+        if can_walk && matching.groups.is_none() && ranges.len() > MERGED {
+            let items = self.walk(&matching, &part, Some(LOOKED_AT)).await?;
+            if items.len() == limit {
+                return Ok(items);
+            }
+        }
+        let mut items = Vec::new();
+        for chunk in ranges.chunks(MERGED) {
+            items.extend(self.merge(chunk, &part).await?);
+        }
+        sort(&mut items, page.sort, is_backwards);
+        Ok(items)
+    }
+
+    /// Walking reads, at worst, every letter that does not match: the oldest letters of a status that all new ones have are
+    /// the last in the walk. Merging reads so many of each range. How many letters of groups match nobody has counted.
+    async fn walks(&self, matching: &Matching, ranges: usize, limit: usize) -> Result<bool, StoreError> {
+        if matching.groups.is_some() {
+            return Ok(ranges > MOST_RANGES);
+        }
+        let everything: u64 = self.sums_of_all().await?.iter().map(|(.., count)| count).sum();
+        let others = everything.saturating_sub(matching.total());
+        Ok(others <= (ranges as u64).saturating_mul(limit as u64))
+    }
+
+    /// Reads all letters by time and drops those of other facets: right where nearly all of them match.
+    ///
+    /// A condition that Postgres can tell nothing of keeps it from reading all letters of these facets and sorting them: it
+    /// takes them for few as long as its statistics are older than a storm.
+    /// With `most` it gives up after so many letters.
+    async fn walk(
+        &self,
+        matching: &Matching,
+        part: &Part<'_>,
+        most: Option<usize>,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
+        // SQLite would rather look up each facet and sort all that it finds.
+        const BY_TIME: Sql = Sql { sqlite: "letters l INDEXED BY letters_by_time", postgres: "letters l" };
+        let by_time = BY_TIME.pick(self.db.reader());
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM ");
+            match most {
+                None => _ = query.push(by_time),
+                Some(most) => {
+                    query.push("(SELECT * FROM ").push(by_time).push(" WHERE 1 = 1");
+                    part.push_conditions(&mut query, "l.");
+                    part.push_order(&mut query, "l.");
+                    query.push(" LIMIT ").push(most).push(") AS l");
+                }
+            }
+            query.push(JOINED).push(" WHERE CASE WHEN l.facet_id IN ");
+            query.push(numbers(matching.ids().map(|facet| facet.0))).push(" THEN TRUE ELSE FALSE END");
+            if let Some(groups) = &matching.groups {
+                query.push(" AND l.group_id IN ");
+                push_uuids(&mut query, groups.iter().map(|home| home.group.as_uuid()).collect());
+            }
+            part.push_conditions(&mut query, "l.");
+            part.push_search(&mut query);
+            part.push_order(&mut query, "l.");
+            query.push(" LIMIT ").push(part.limit);
+            query.build_query_as().fetch_all(pool).await?
+        });
+        self.told(rows)
+    }
+
+    /// Takes the few that the index gives, and sorts them.
+    async fn pick(&self, plan: &Plan, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM (SELECT ").push(part.columns());
+            plan.push_letters(&mut query, matching);
+            part.push_conditions(&mut query, "l.");
+            part.push_order(&mut query, "l.");
+            query.push(" LIMIT ").push(part.limit);
+            query.push(") AS page JOIN letters l ON l.id = page.id").push(JOINED);
+            part.push_order(&mut query, "l.");
+            query.build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        self.told(rows)
+    }
+
+    /// Takes the first few of each range and merges them.
+    async fn merge(&self, ranges: &[Range], part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM (");
+            for (n, range) in ranges.iter().enumerate() {
+                query.push(if n == 0 { "" } else { " UNION ALL " });
+                query.push("SELECT * FROM (SELECT ").push(part.columns()).push(" FROM letters l WHERE ");
+                part.push_range(&mut query, *range);
+                query.push(" LIMIT ").push(part.limit).push(") AS range_").push(n);
+            }
+            part.push_order(&mut query, "");
+            query.push(" LIMIT ").push(part.limit);
+            query.push(") AS page JOIN letters l ON l.id = page.id").push(JOINED);
+            part.push_order(&mut query, "l.");
+            query.build_query_as().fetch_all(pool).await?
+        });
+        self.told(rows)
+    }
+}
