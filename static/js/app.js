@@ -18,4 +18,3 @@ import "./swaps.js";
 import "./times.js";
 import "./toasts.js";
 
-document.documentElement.classList.add("has-js");

@@ -81,9 +81,8 @@ pub struct LetterItem {
     /// The edited copy that was made of it last; never are both sent.
     replaced_by: Option<Uuid>,
     /// What it says in the fields that `column` asks for, in one line of 80 characters at most; null where it says nothing
-    /// there. Left out where none is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false, example = json!({"payload.customer.name": "Zoë Ångström"}))]
+    /// there. Null where none is asked for.
+    #[schema(example = json!({"payload.customer.name": "Zoë Ångström"}))]
     columns: Option<BTreeMap<String, Option<String>>>,
 }
 
