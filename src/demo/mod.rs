@@ -48,9 +48,7 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     }
     let people = People::gather().await?;
     people.subscribe(&mut config)?;
-    if config.rules.file.is_empty() {
-        people::write_rules(&config).await?;
-    }
+    people::prepare(&config).await?;
     let switches = Switches::default();
     let (page, _server) = control::open(switches.clone(), config.web.public_url.clone()).await?;
     tracing::info!("the demo's services: what they do, and how to mend and break them, at {page}");

@@ -2,11 +2,21 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
+use uuid::Uuid;
+
 use super::stand_ins::{PagerDutyStandIn, SlackStandIn};
 use crate::{
     clock::Clock,
     config::{Config, DigestConfig, values::Secret},
-    domain::{actor::Actor, letter::Importance, rule::Rule, version::Expected},
+    domain::{
+        access::Right,
+        actor::Actor,
+        letter::Importance,
+        marker::{Marker, MarkerKind},
+        rule::Rule,
+        version::Expected,
+    },
     services::{audited_store::AuditedStore, change_feed::ChangeFeed, rules::Rules, wakeup::Wakeup},
     store::Store,
 };
@@ -52,16 +62,36 @@ impl People {
     }
 }
 
-/// Writes the rules into a database that has none.
-pub(super) async fn write_rules(config: &Config) -> anyhow::Result<()> {
+/// Writes rules and a marker into a database that has none.
+pub(super) async fn prepare(config: &Config) -> anyhow::Result<()> {
     let store = Store::open(config.database.url.reveal()).await?;
     store.migrate().await?;
-    let (store, clock) = (Arc::new(store), Clock::system());
+    let (store, clock, by) = (Arc::new(store), Clock::system(), Actor::named("demo"));
     let changes = AuditedStore::new(store, clock.clone(), ChangeFeed::default(), Wakeup::default());
+    changes.add_marker(&deploy(clock.now(), &by)).await?;
+    if !config.rules.file.is_empty() {
+        return Ok(());
+    }
     let rules = Rules::new(None, changes, clock);
     for (name, expression, importance) in RULES {
         let rule = Rule { name: name.to_owned(), expression: expression.to_owned(), importance };
-        rules.set(None, &rule, None, &Expected::Anything, &Actor::named("demo")).await?;
+        rules.set(None, &rule, None, &Expected::Anything, &by).await?;
     }
     Ok(())
+}
+
+/// What broke the orders.
+fn deploy(at: Timestamp, by: &Actor) -> Marker {
+    Marker {
+        id: Uuid::now_v7(),
+        kind: MarkerKind::Deploy,
+        title: "4711".to_owned(),
+        at,
+        service: Some("billing".to_owned()),
+        queues: vec!["billing.*".to_owned()],
+        link: None,
+        within: by.scope(Right::Mark),
+        by: by.clone(),
+        set_at: at,
+    }
 }

@@ -3,6 +3,8 @@
 //! All of them are served under one version, a hash of everything in `static/`, so that files find each other by
 //! relative paths (`import "./dom.js"`), which a hash in each file's own name would not allow.
 
+mod compressed;
+
 use std::{
     borrow::Cow,
     hash::{DefaultHasher, Hasher},
@@ -25,6 +27,8 @@ struct Files;
 
 /// The stylesheet that imports all others.
 const STYLESHEET: &str = "css/app.css";
+/// Where our own scripts are.
+const MODULES: &str = "js/";
 
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let mut hasher = DefaultHasher::new();
@@ -45,23 +49,47 @@ pub async fn serve(Path((version, name)): Path<(String, String)>, headers: Heade
     // A page of an earlier version may ask for contents that are gone: it gets the new ones, but must not keep them.
     let caching = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-cache" };
     let fresh = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
-    let mut response = if fresh { StatusCode::NOT_MODIFIED.into_response() } else { contents(&name, file) };
+    let mut response =
+        if fresh { StatusCode::NOT_MODIFIED.into_response() } else { contents(&name, file, &headers).await };
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
     headers.insert(header::ETAG, HeaderValue::from_str(&etag).unwrap_or(HeaderValue::from_static("\"\"")));
     Ok(response)
 }
 
-fn contents(name: &str, file: EmbeddedFile) -> Response {
+async fn contents(name: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
     let media_type = file.metadata.mimetype().to_owned();
+    let is_text = media_type.starts_with("text/") || media_type.ends_with("+xml");
     let charset = if media_type.starts_with("text/") { "; charset=utf-8" } else { "" };
-    let data = if name == STYLESHEET { Cow::Owned(with_imports(&text_of(&file)).into_bytes()) } else { file.data };
-    ([(header::CONTENT_TYPE, media_type + charset)], data).into_response()
+    let data = match name {
+        STYLESHEET => Cow::Owned(with_imports(&text_of(&file)).into_bytes()),
+        _ if name.starts_with(MODULES) => Cow::Owned(without_comment_lines(&text_of(&file)).into_bytes()),
+        _ => file.data,
+    };
+    let media_type = [(header::CONTENT_TYPE, media_type + charset)];
+    if is_text && compressed::is_taken(asked) {
+        let encoding = [(header::CONTENT_ENCODING, "br"), (header::VARY, "accept-encoding")];
+        return (media_type, encoding, compressed::of(name, data).await).into_response();
+    }
+    (media_type, data).into_response()
 }
 
 /// The stylesheet with what it imports in place: one answer instead of one for each file.
 fn with_imports(stylesheet: &str) -> String {
-    stylesheet.lines().map(|line| imported(line).unwrap_or_else(|| format!("{line}\n"))).collect()
+    let whole: String = stylesheet.lines().map(|line| imported(line).unwrap_or_else(|| format!("{line}\n"))).collect();
+    without_comments(&whole).lines().map(|line| line.trim_start().to_owned() + "\n").collect()
+}
+
+fn without_comments(css: &str) -> String {
+    let mut parts = css.split("/*");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |css, part| css + part.split_once("*/").map_or("", |(_, behind)| behind))
+}
+
+/// A script without the lines that are comments as a whole, and without indents. None of ours has a text of several lines.
+fn without_comment_lines(script: &str) -> String {
+    let lines = script.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.map(|line| line.to_owned() + "\n").collect()
 }
 
 /// For `@import "parts/menu.css" layer(parts);` that file, in that layer.
@@ -85,8 +113,22 @@ mod tests {
         assert!(!whole.contains("@import"), "a file that is not there");
         for name in Files::iter().filter(|name| name.starts_with("css/") && name != STYLESHEET) {
             let file = Files::get(&name).expect("a file of the list");
-            assert!(whole.contains(&*text_of(&file)), "{name} is not imported");
+            assert!(whole.contains(&with_imports(&text_of(&file))), "{name} is not imported");
         }
+    }
+
+    #[test]
+    fn no_script_has_a_text_of_several_lines() {
+        for name in Files::iter().filter(|name| name.starts_with(MODULES)) {
+            let script = Files::get(&name).expect("a file of the list");
+            assert!(text_of(&script).lines().all(|line| line.matches('`').count() % 2 == 0), "{name}");
+        }
+    }
+
+    #[test]
+    fn comments_and_indents_are_left_out() {
+        assert_eq!(without_comment_lines("// a\nif (b) {\n  // c\n  d(\"//\");\n}\n"), "if (b) {\nd(\"//\");\n}\n");
+        assert_eq!(with_imports("/* a */\np { /* b\n c */\n  color: red;\n}"), "\np { \ncolor: red;\n}\n");
     }
 
     /// A brace too many ends the file's layer, and what comes next is dropped.

@@ -73,7 +73,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceBuilder;
 use tower_http::{
     catch_panic::CatchPanicLayer,
-    compression::CompressionLayer,
+    compression::{CompressionLayer, CompressionLevel},
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
     trace::TraceLayer,
 };
@@ -223,6 +223,9 @@ impl AppState {
     }
 }
 
+/// How well answers are compressed while somebody waits: for each better step it takes longer than it spares.
+const COMPRESSION: i32 = 5;
+
 /// All pages, the API and what surrounds them.
 pub fn router(app: Arc<AppState>) -> Router {
     let hosts = security::Hosts::new(&app.settings);
@@ -232,7 +235,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
         .layer(TraceLayer::new_for_http().make_span_with(request_span).on_failure(()))
         .layer(PropagateRequestIdLayer::x_request_id())
-        .layer(CompressionLayer::new())
+        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)))
         .layer(middleware::from_fn_with_state(is_tls, security::set_headers))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
         .layer(CatchPanicLayer::custom(error::on_panic))

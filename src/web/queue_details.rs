@@ -113,7 +113,7 @@ impl QueueDetails {
             is_watched,
             is_ours,
             outcomes: outcomes(&days, &recent, key, now),
-            days: by_day(&days, now),
+            days: by_day(&days, figures(days.iter(), &recent, key).pending, now),
             next_due,
             facts,
             watched,
@@ -192,8 +192,8 @@ fn known(days: &[(Timestamp, RetryCounts)], recent: &[RetryCounts], key: QueueKe
     (succeeded + failed_again, succeeded)
 }
 
-/// Every day, those without anything too.
-fn by_day(counts: &[(Timestamp, RetryCounts)], now: Timestamp) -> Vec<DayOutcomes> {
+/// Every day, those without anything too. What went back last may still fail: it counts for no day yet.
+fn by_day(counts: &[(Timestamp, RetryCounts)], mut pending: u64, now: Timestamp) -> Vec<DayOutcomes> {
     let first = now.minus(DAY * (DAYS - 1)).floor_to(DAY);
     let day = |n: u32| {
         let day = first.plus(DAY * n);
@@ -202,5 +202,11 @@ fn by_day(counts: &[(Timestamp, RetryCounts)], now: Timestamp) -> Vec<DayOutcome
         let succeeded = of_day().map(|one| one.retried.saturating_sub(failed(one.failures + 1))).sum();
         DayOutcomes { day, failed: failed(1), succeeded, exhausted: of_day().map(|one| one.exhausted).sum() }
     };
-    (0..DAYS).map(day).collect()
+    let mut days: Vec<_> = (0..DAYS).map(day).collect();
+    for day in days.iter_mut().rev() {
+        let not_known = pending.min(day.succeeded);
+        day.succeeded -= not_known;
+        pending -= not_known;
+    }
+    days
 }

@@ -1,20 +1,22 @@
 // Makes quicker and handier what also works without it: live parts, times, keys, selection, the chart's brush, copying.
 import "./attention.js";
-import "./chart.js";
 import "./copy.js";
-import "./edit.js";
-import "./find.js";
-import "./help.js";
+import { on, one } from "./dom.js";
 import "./keys.js";
 import "./live.js";
 import "./menus.js";
-import "./pace.js";
-import "./payload.js";
 import "./refresh.js";
 import "./requests.js";
 import "./rows.js";
-import "./search.js";
 import "./swaps.js";
 import "./times.js";
 import "./toasts.js";
 
+// What only some pages have is fetched when there is something of it.
+const PARTS = { chart: ".chart-bars", edit: "#text", find: "[data-find]", pace: ".pace-box", payload: "#payload" };
+const fetchParts = () => Object.entries(PARTS).forEach(([name, at]) => one(at) && import(`./${name}.js`));
+
+document.addEventListener("htmx:afterSettle", fetchParts);
+fetchParts();
+
+on("focusin", "[data-search]", () => import("./search.js"));

@@ -1,6 +1,5 @@
 // Keyboard shortcuts; templates/_help.html lists them.
-import { all, one } from "./dom.js";
-import { openHelp } from "./help.js";
+import { all, on, one } from "./dom.js";
 import { closeMenus, closePopovers } from "./menus.js";
 import { act, delay, isListShown, open, toggle, walk } from "./rows.js";
 
@@ -8,6 +7,12 @@ const PATIENCE = 1500; // how long after g the key may come that says where to
 
 // When g was pressed, by the keyboard's time: a page that is slow to hear of it forgets nothing.
 let went = -Infinity;
+
+// The list of shortcuts: those that do something on this page.
+const openHelp = () => {
+  all("#help [data-where]").forEach((line) => (line.hidden = !one(line.dataset.where)));
+  one("#help").showModal();
+};
 
 const keys = {
   "/": () => find(),
@@ -66,3 +71,5 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+
+on("click", "[data-opens=help]", openHelp);

@@ -1,5 +1,5 @@
 // The button of a question says what it does, as it is chosen.
-import { on } from "./dom.js";
+import { all, on } from "./dom.js";
 
 const says = (form) => {
   const button = form.querySelector("[data-does]");
@@ -14,4 +14,7 @@ on("change", ".pace-box input", (input) => {
   says(input.form);
 });
 
-export const begin = () => document.querySelectorAll(".confirm-box").forEach(says);
+const begin = () => all(".confirm-box").forEach(says);
+
+document.addEventListener("htmx:afterSettle", begin);
+begin();

@@ -1,6 +1,5 @@
 // What has to be put right when htmx has replaced a part of the page.
 import { all, one } from "./dom.js";
-import { begin as beginPace } from "./pace.js";
 import { isOwn } from "./requests.js";
 import { countSelected, focusAgain, links, rowOf } from "./rows.js";
 
@@ -15,7 +14,6 @@ const settle = () => {
   });
   all(".chart-bars").forEach((chart) => (chart.tabIndex = 0));
   countSelected();
-  beginPace();
 };
 
 // Whoever used what is gone now must not find themselves at the top of the page; what asks once more is answered next.

@@ -20,7 +20,7 @@ const ITEM: &str = "id broker queue exchange routing_key reason error attempts r
 /// The fields that only a single letter has.
 const CONTENTS: &str = "properties headers deaths payload history";
 /// What we add to the contract.
-const OURS: &str = "problem edited_from replaced_by";
+const OURS: &str = "problem edited_from replaced_by columns";
 const PAYLOAD: &str = "encoding format json task decoded_as candidates remarks hidden";
 const OUR_CONTENTS: &str = "remarks framework retry_refused";
 

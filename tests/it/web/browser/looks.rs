@@ -176,7 +176,15 @@ async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) -> String 
     let requests = scene.ask(&format!("{page}.length")).await;
     let shifts = scene.ask(SHIFTS).await;
     let moved = shifts["sum"].as_f64().unwrap();
-    assert!((1..100_000).contains(&size), "{path}: {size} bytes over the wire");
+    let most = match path {
+        "/api/docs" => 100_000,
+        // A list and a letter beside it are two pages.
+        _ if path.contains("?letter=") => 70_000,
+        // A payload is as large as it is.
+        _ if path.starts_with("/letters/") => 64_000,
+        _ => 60_000,
+    };
+    assert!((1..most).contains(&size), "{path}: {size} bytes over the wire");
     assert!(moved < 0.02, "{path}: its parts move while it loads: {shifts}");
     format!("{size:>8} {requests:>8} {moved:>6.3}  {path:.60}")
 }
