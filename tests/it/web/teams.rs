@@ -320,7 +320,7 @@ async fn what_one_sees_and_may_not_do_is_disabled_with_the_reason() {
         call(&desk, &of_dora, Method::PATCH, &path, &json!({"note": "x"})).await.problem(403);
         assert_eq!(desk.status(theirs.letter).await, Status::Open);
         // One edit for all takes the right to see payloads, and is shown on what they may act on.
-        let blind = token(&desk, "dora", &[Scope::Read, Scope::Act]).await;
+        let blind = token(&desk, "ada", &[Scope::Read, Scope::Act]).await;
         let edit = json!({"action": "retry", "filter": {"status": "open"}, "merge_patch": {"of": "new"}});
         for path in ["/api/v1/actions", "/api/v1/actions/preview"] {
             call(&desk, &blind, Method::POST, path, &edit).await.problem(403);
