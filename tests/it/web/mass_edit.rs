@@ -23,6 +23,7 @@ use super::{
     dead::{Dead, NOON, dead_in},
     desk::Desk,
     form::submit,
+    groups::failed_with,
     pacing::Office,
     payload::{ACCOUNT, OPENED, SECRET, bring_lab},
 };
@@ -64,7 +65,7 @@ fn gzipped(text: &str) -> Vec<u8> {
 /// Three that can be edited, and three that cannot.
 async fn receive(desk: &Desk) -> Vec<LetterId> {
     bring_lab(desk).await;
-    let dead = |body: Vec<u8>| dead_in("accounts").body(body).received(NOON.minus(60 * SECOND));
+    let dead = |body: Vec<u8>| dead_in("orders").body(body).received(NOON.minus(60 * SECOND));
     let in_gzip = Properties { content_encoding: Some("gzip".to_owned()), ..Properties::default() };
     let of_type = |dead: Dead, name: &str| dead.header("cloudEvents:type", FieldValue::string(name));
     let all = vec![
@@ -156,11 +157,14 @@ async fn each_is_edited_as_it_came_and_what_cannot_be_is_told(office: &Office) {
     assert!(activity["detail"].as_str().unwrap().starts_with("payloads edited; "), "{activity}");
     let history = desk.letter(copies[0]).await["history"].to_string();
     assert!(history.contains(&format!("edited copy of {}: body", ids[0])), "{history}");
+    let (of_json, its_body) = (copies[1], body(desk, copies[1]).await);
     let mut sent = office.send().await;
     sent.sort();
     copies.sort();
     assert_eq!(sent, copies, "only one of both is ever sent");
-    office.fails_again(&sent[..1]).await;
+    let again = failed_with(dead_in("orders"), "again").body(its_body).received(desk.clock.now());
+    let again = again.with(|arrival| arrival.returning = Some(of_json));
+    assert_eq!(desk.receive_all(super::desk::MAIN, vec![again]).await, [of_json]);
     assert_eq!(office.outcome(&job).await, [0, 2, 0, 1, 3]);
 }
 
