@@ -27,6 +27,7 @@ use super::{
     pacing::Office,
     payload::{ACCOUNT, OPENED, SECRET, bring_lab},
 };
+use crate::support::{PATIENCE, process::wait_until};
 
 macro_rules! on_both {
     ($($test:ident),+ $(,)?) => {
@@ -46,6 +47,7 @@ on_both!(
     each_is_edited_as_it_came_and_what_cannot_be_is_told,
     what_is_taken_back_is_not_edited_once_more,
     a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked,
+    what_waits_is_taken_back_as_its_copy,
 );
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -191,6 +193,17 @@ async fn what_is_taken_back_is_not_edited_once_more(office: &Office) {
         let body = String::from_utf8(body(&office.desk, copy).await).unwrap();
         assert_eq!(body, format!(r#"{{"n":{n},"fixed":true}}"#));
     }
+}
+
+async fn what_waits_is_taken_back_as_its_copy(office: &Office) {
+    let id = office.desk.receive(dead_in("orders").body("{\"n\":1}").received(NOON.minus(60 * SECOND))).await;
+    let job = office.begin(json!({"delay": "10m", "merge_patch": {"n": 2}})).await;
+    let copy = copy_of(&office.desk, id).await;
+    assert_eq!(office.desk.status(copy).await, Status::Scheduled);
+    office.desk.post(&format!("{job}/undo"), &json!({})).await.expect(202);
+    wait_until("the copy to be open", PATIENCE, async || office.desk.status(copy).await == Status::Open).await;
+    assert_eq!(office.desk.status(id).await, Status::Discarded);
+    assert_eq!(office.go_on(2 * SECOND).await, 0);
 }
 
 async fn a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked(office: &Office) {
