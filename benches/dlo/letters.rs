@@ -105,7 +105,8 @@ pub async fn ids_of_all(database: &TestDatabase, size: usize) -> Vec<Vec<LetterI
 /// Schedules their retries for `due`.
 pub async fn schedule(database: &TestDatabase, ids: &[LetterId], due: Timestamp) {
     let command = Command::Retry { delay: Duration::ZERO, queue: None };
-    let order = Order { ids, command: &command, by: &Actor::local(), at: due, limits: &RetryLimits::default() };
+    let order =
+        Order { ids, command: &command, by: &Actor::local(), at: due, limits: &RetryLimits::default(), edits: None };
     let report = database.store.act(&order).await.expect("scheduled");
     assert!(report.refused.is_empty(), "a retry was refused");
 }

@@ -55,7 +55,8 @@ async fn fill(database: &TestDatabase, queues: u32) {
     store_letters(database, PAST, |n| format!("temporary-{}", n % queues), |_| None).await;
     let (command, by, bodies) = (Command::Discard { note: None }, Actor::local(), RetryLimits::default());
     for ids in ids_of_all(database, 5_000).await {
-        let order = Order { ids: &ids, command: &command, by: &by, at: Clock::system().now(), limits: &bodies };
+        let order =
+            Order { ids: &ids, command: &command, by: &by, at: Clock::system().now(), limits: &bodies, edits: None };
         database.store.act(&order).await.expect("they are discarded");
     }
     store_letters(database, OPEN, |n| format!("orders-{}", n % FEW), |_| None).await;

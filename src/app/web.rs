@@ -37,6 +37,7 @@ pub(super) fn start(
         services.changes.clone(),
         services.clock.clone(),
         config.retry_limits(),
+        services.reader.clone(),
     );
     let settings = WebSettings {
         listen,

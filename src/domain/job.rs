@@ -3,6 +3,7 @@
 use std::fmt;
 
 use amqp_message::{time::Timestamp, word_enum};
+use payload_codec::json::MergePatch;
 use uuid::Uuid;
 
 use super::{
@@ -208,6 +209,8 @@ pub struct Bulk {
     /// Only those that a job has left so.
     pub left: Option<Left>,
     pub command: Command,
+    /// Of a retry: what is changed in the payload of each letter before it is sent.
+    pub edit: Option<MergePatch>,
     /// How a retry is held back.
     pub pacing: Pacing,
     pub by: Actor,
@@ -276,6 +279,7 @@ impl Bulk {
             until: self.until,
             left: Some(left),
             command: Command::Reopen,
+            edit: None,
             pacing: Pacing::default(),
             by: by.clone(),
         })

@@ -11,6 +11,8 @@ use super::number::{exact, plural};
 
 /// Letters that are sent by one step at most: one commit.
 pub const PORTION: u64 = 2_000;
+/// The same where each letter is edited: their bodies are in memory together.
+pub const EDITED_PORTION: u64 = 200;
 /// How late a step may be to be made up for. What is later was held up, and is not sent all at once for that.
 pub const CATCH_UP: Duration = Duration::from_secs(1);
 /// How long letters may wait for the broker before no more are added to them.
@@ -69,6 +71,8 @@ pub struct Progress {
     pub stage: Stage,
     /// When the next letter is due.
     pub next_at: Timestamp,
+    /// Letters that one step sends at most.
+    pub portion: u64,
     /// Letters it is about; those that were released to be sent, and those that refused it.
     pub total: u64,
     pub done: u64,
@@ -155,14 +159,14 @@ impl Pacing {
             return Step::Wait { next_at: progress.next_at };
         }
         let Some((count, window)) = self.ratio(progress.total) else {
-            return Step::Release { most: PORTION.min(most), next_at: now };
+            return Step::Release { most: progress.portion.min(most), next_at: now };
         };
         if progress.is_held_up(now) {
             return Step::Wait { next_at: now.plus(LOOK) };
         }
         let from = if now.since(progress.next_at) > CATCH_UP { now } else { progress.next_at };
         let due = (now.since(from).as_micros() * count / window).saturating_add(1);
-        let most = u64::try_from(due).unwrap_or(u64::MAX).min(PORTION).min(most).min(progress.remaining());
+        let most = u64::try_from(due).unwrap_or(u64::MAX).min(progress.portion).min(most).min(progress.remaining());
         // Never sooner than it is due.
         let step = (u128::from(most) * window).div_ceil(count);
         let next_at = from.plus(Duration::from_micros(u64::try_from(step).unwrap_or(u64::MAX)));

@@ -61,7 +61,7 @@ pub use idempotency::{KeptAnswer, KeyClaim, KeyedCall};
 pub use jobs::bulk::ClaimedBulk;
 pub use jobs::held_back::{Advance, HeldBack};
 
-pub use letters::edits::{EditOrder, EditedMessage, Original};
+pub use letters::edits::{EditOrder, EditedMessage, LetterEdits, Original};
 pub use letters::enrichment::{Enriched, Exhausted};
 pub use letters::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded, SentOn};
 pub use letters::order::Order;

@@ -3,6 +3,7 @@
 use std::{str::FromStr, time::Duration};
 
 use amqp_message::{time::Timestamp, word_enum};
+use payload_codec::json::MergePatch;
 
 use super::{
     AppState,
@@ -10,8 +11,10 @@ use super::{
     delay,
     error::{Gathered, WebError},
     query::Pairs,
+    security::Visitor,
 };
 use crate::domain::{
+    access::Right,
     command::{Command, LONGEST_NOTE},
     letter::Importance,
     retry_limits::Targets,
@@ -136,6 +139,12 @@ fn read_queue(queue: Option<String>, targets: &Targets) -> Result<Option<String>
         },
     };
     Err(WebError::field("queue", code, why))
+}
+
+/// One edit for the payloads of many letters, from somebody who may see some.
+pub fn read_merge_patch(text: &str) -> Result<MergePatch, WebError> {
+    Visitor::need(Right::Payload)?;
+    MergePatch::read(text).map_err(|mistake| WebError::field("merge_patch", FaultCode::Invalid, mistake.to_string()))
 }
 
 pub fn read_importance(word: &str) -> Result<Importance, WebError> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
+use uuid::Uuid;
 
 use super::{HistoryLine, LetterState, NewRetry, RetryChange, Transition};
 use crate::domain::{
@@ -23,6 +24,8 @@ pub struct NewCopy<'a> {
     pub summary: &'a str,
     pub by: &'a Actor,
     pub at: Timestamp,
+    /// The job that makes it.
+    pub job: Option<Uuid>,
 }
 
 /// The two letters that there are after an edit.
@@ -42,7 +45,7 @@ pub struct Edited<'a> {
 pub fn edit<'a>(state: &'a LetterState, copy: &NewCopy<'a>) -> Result<Edited<'a>, Refusal> {
     check(state, copy.at)?;
     let target = state.target(copy.queue).ok_or(Refusal::QueueUnknown)?;
-    let NewCopy { id, delay, summary, by, at, .. } = *copy;
+    let NewCopy { id, delay, summary, by, at, job, .. } = *copy;
     let line = |event, detail| HistoryLine { at, event, by: by.as_str(), detail };
     let mut stay = Transition::stay(state.status, state.importance);
     stay.columns.handed_over_at = Some(at);
@@ -53,7 +56,7 @@ pub fn edit<'a>(state: &'a LetterState, copy: &NewCopy<'a>) -> Result<Edited<'a>
         .with(line(Event::Edited, format!("copy {id}: {summary}")));
     let scheduled = stay
         .to(Status::Scheduled, Status::Scheduled, at)
-        .retry(RetryChange::Schedule(NewRetry::after(delay, at, target, by)))
+        .retry(RetryChange::Schedule(NewRetry { job, ..NewRetry::after(delay, at, target, by) }))
         .with(line(Event::Edited, format!("edited copy of {}: {summary}", state.id)))
         .with(line(Event::RetryScheduled, format!("to {target}, {}", in_time(delay))));
     Ok(Edited { original, copy: scheduled, target })

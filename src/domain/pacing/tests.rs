@@ -6,6 +6,7 @@ const NOON: Timestamp = Timestamp::from_micros(1_795_262_400_000_000);
 
 fn progress(total: u64) -> Progress {
     Progress {
+        portion: PORTION,
         stage: Stage::Rest,
         next_at: NOON,
         total,

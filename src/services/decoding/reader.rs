@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use payload_codec::{message::MASK, unwrap::UnwrapMode};
+use payload_codec::{json::MergePatch, message::MASK, unwrap::UnwrapMode};
 use rule_language::Decode;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
@@ -18,7 +18,7 @@ use crate::{
         mapping::Route,
     },
     services::{
-        decoding::reading::{EditProblem, EditedAs, Library, Named, Question, Reading},
+        decoding::reading::{EditProblem, EditedAs, Library, Named, NoPatch, Question, Reading},
         schemas::Schemas,
     },
 };
@@ -131,6 +131,19 @@ impl Reader {
         off_the_runtime(move || {
             let write = |question: &Question<'_>| library.write(question, &text, edited, false);
             reader.ask(&letter, &Confirmed::default(), &UnwrapMode::Automatic, write)
+        })
+        .await
+    }
+
+    /// The body of a letter whose payload has a merge patch applied.
+    ///
+    /// # Errors
+    /// Why it cannot be edited so.
+    pub async fn patch(&self, letter: &Arc<Letter>, patch: &MergePatch) -> Result<Vec<u8>, NoPatch> {
+        let (library, reader, letter, patch) = (self.library().await, self.clone(), Arc::clone(letter), patch.clone());
+        off_the_runtime(move || {
+            let answer = |question: &Question<'_>| library.patch(question, &patch);
+            reader.ask(&letter, &Confirmed::default(), &UnwrapMode::Automatic, answer)
         })
         .await
     }

@@ -17,7 +17,7 @@ use crate::{
         filter::LetterFilter,
         job::{Bulk, Job, JobState, NoUndo},
         letter::LetterId,
-        pacing::Pacing,
+        pacing::{EDITED_PORTION, Pacing},
     },
     services::{
         audited_store::AuditedStore,
@@ -25,7 +25,7 @@ use crate::{
         ids,
         worker::{Next, Worker},
     },
-    store::{BulkAudit, ClaimedBulk, Order, StoreError, StoreReader, Sweep},
+    store::{BulkAudit, ClaimedBulk, Order, Original, StoreError, StoreReader, Sweep},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
@@ -61,18 +61,17 @@ impl Triage {
         // The outcomes of its letters are counted.
         let is_retry = matches!(bulk.command, Command::Retry { .. });
         let mut entry = if is_retry { entry.of_job(job.id, None) } else { entry };
+        let portion = if bulk.edit.is_some() { EDITED_PORTION as usize } else { PORTION };
         let mut goes_on = true;
         let mut before = job.clone();
         while goes_on && !stop.is_cancelled() {
             before.clone_from(&job);
-            let ids = store.next_of(&mut sweep, PORTION).await?;
+            let ids = store.next_of(&mut sweep, portion).await?;
             if ids.is_empty() {
                 job.total = job.over();
                 job.end();
             } else {
-                // All of them have the same moment, by which they are found again when it is undone.
-                let order = self.order(&ids, &bulk.command, &bulk.by, begun);
-                let report = self.act_on_all(&ids, &order, &mut entry).await?;
+                let report = self.act_on_next(&ids, (job.id, &bulk, begun), &mut entry).await?;
                 job.add_of(&bulk, &report);
             }
             goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
@@ -87,6 +86,22 @@ impl Triage {
         }
         AuditedStore::ended(&job, &bulk);
         Ok(job)
+    }
+
+    /// Carries out what a job does on the next of its letters.
+    async fn act_on_next(
+        &self,
+        ids: &[LetterId],
+        (job, bulk, begun): (Uuid, &Bulk, Timestamp),
+        entry: &mut BulkAudit,
+    ) -> Result<CommandReport, StoreError> {
+        // All of them have the same moment, by which they are found again when it is undone.
+        let order = self.order(ids, &bulk.command, &bulk.by, begun);
+        let Some(patch) = &bulk.edit else { return self.act_on_all(ids, &order, entry).await };
+        let mass = self.mass_edit(ids, patch, Some(job), &bulk.by, self.clock.now()).await?;
+        let edit = |id: LetterId, original: &Original<'_>| mass.message(id, original);
+        let edits = mass.as_order(&edit);
+        self.act_on_all(ids, &Order { edits: Some(&edits), ..order }, entry).await
     }
 
     /// Carries an order out on all its letters but those that the database refuses to move, which it says.
@@ -166,9 +181,13 @@ impl Worker for LeftBehind {
 
 /// A job that another process takes up has a line of its own for what is left.
 pub(super) fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
-    let Bulk { filter, command, pacing, by, .. } = bulk;
+    let Bulk { filter, command, pacing, by, edit, .. } = bulk;
     let entry = AuditEntry::new(begun, by, Area::Letters, command.name(), subject(filter));
-    AuditEntry { detail: detail(command, *pacing, filter), concerns: Concerns::All(by.scope(Right::Read)), ..entry }
+    AuditEntry {
+        detail: detail(command, edit.is_some(), *pacing, filter),
+        concerns: Concerns::All(by.scope(Right::Read)),
+        ..entry
+    }
 }
 
 /// A group, where one is meant.
@@ -180,14 +199,15 @@ fn subject(filter: &LetterFilter) -> String {
 }
 
 /// `in 10 min; of all that is open, in texts.*`
-fn detail(command: &Command, pacing: Pacing, filter: &LetterFilter) -> String {
+fn detail(command: &Command, is_edited: bool, pacing: Pacing, filter: &LetterFilter) -> String {
+    let edit = is_edited.then(|| "payloads edited".to_owned());
     let detail = Some(command.detail()).filter(|detail| !detail.is_empty());
     let pacing = pacing.holds().then(|| pacing.in_words());
     // One group is what it was done to, and named as that.
     let groups = if filter.groups.len() == 1 { Vec::new() } else { filter.groups.clone() };
     let filter = LetterFilter { groups, ..filter.clone() };
-    detail
-        .into_iter()
+    edit.into_iter()
+        .chain(detail)
         .chain(pacing)
         .chain([format!("of all {}", scope::describe(&filter))])
         .collect::<Vec<_>>()

@@ -21,7 +21,7 @@ use crate::{
         pacing::{LOOK, Stage, Step},
     },
     services::worker::{Next, Worker},
-    store::{Advance, BulkAudit, ClaimedBulk, HeldBack, Order, StoreError},
+    store::{Advance, BulkAudit, ClaimedBulk, HeldBack, Order, Original, StoreError},
 };
 
 /// Letters that are written down, or taken back, in one transaction.
@@ -164,7 +164,16 @@ impl Triage {
         let Command::Retry { queue, .. } = &bulk.command else { return Ok(false) };
         // It has waited already.
         let command = Command::Retry { delay: Duration::ZERO, queue: queue.clone() };
-        let order = Order { ids: &ids, command: &command, by: &bulk.by, at: now, limits: &self.limits };
+        let mass = match &bulk.edit {
+            Some(patch) => Some(self.mass_edit(&ids, patch, Some(job.id), &bulk.by, now).await?),
+            None => None,
+        };
+        let edit = |id: LetterId, original: &Original<'_>| match &mass {
+            Some(mass) => mass.message(id, original),
+            None => Err(Refusal::NotFound),
+        };
+        let edits = mass.as_ref().map(|mass| mass.as_order(&edit));
+        let order = Order { edits: edits.as_ref(), ..self.order(&ids, &command, &bulk.by, now) };
         let audit = BulkAudit::new(entry(bulk, *begun));
         if ids.is_empty() && gone.is_empty() {
             // They are gone: nothing remains but what was released.

@@ -2,9 +2,11 @@
 
 pub mod batches;
 pub mod bulk;
+pub mod edit_preview;
 pub mod edits;
 pub mod held_back;
 pub mod markers;
+mod mass_edit;
 mod preflight;
 mod queues;
 pub mod scope;
@@ -14,10 +16,11 @@ use std::{sync::Arc, time::Duration};
 
 use amqp_message::{message::Message, time::Timestamp};
 use failure_conventions::danger::Danger;
+use payload_codec::json::MergePatch;
 use uuid::Uuid;
 
 use self::edits::EditReach;
-use super::{audited_store::AuditedStore, ids, wakeup::Wakeup};
+use super::{audited_store::AuditedStore, decoding::reader::Reader, ids, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     domain::{
@@ -41,14 +44,16 @@ pub struct Triage {
     changes: AuditedStore,
     clock: Clock,
     limits: RetryLimits,
+    reader: Reader,
     /// Called when a retry that is held back may go on, and when a job is to be taken up.
     held_back: Wakeup,
     left_behind: Wakeup,
 }
 
 impl Triage {
-    pub fn new(store: Arc<Store>, changes: AuditedStore, clock: Clock, limits: RetryLimits) -> Self {
-        Self { store, changes, clock, limits, held_back: Wakeup::default(), left_behind: Wakeup::default() }
+    pub fn new(store: Arc<Store>, changes: AuditedStore, clock: Clock, limits: RetryLimits, reader: Reader) -> Self {
+        let [held_back, left_behind] = [Wakeup::default(), Wakeup::default()];
+        Self { store, changes, clock, limits, reader, held_back, left_behind }
     }
 
     /// Why a letter is not retried, whoever asks.
@@ -87,10 +92,19 @@ impl Triage {
     }
 
     /// The same as [`act`](Self::act), leaving a job behind that reports the result.
-    pub async fn act_as_job(&self, ids: &[LetterId], command: &Command, by: &Actor) -> Result<Uuid, StoreError> {
+    pub async fn act_as_job(
+        &self,
+        ids: &[LetterId],
+        command: &Command,
+        edit: Option<&MergePatch>,
+        by: &Actor,
+    ) -> Result<Uuid, StoreError> {
         let at = self.clock.now();
-        let job = ids::uuid(at);
-        self.changes.act_as_job(job, &self.order(ids, command, by, at)).await?;
+        let (job, order) = (ids::uuid(at), self.order(ids, command, by, at));
+        match edit {
+            Some(patch) => self.edit_as_job(job, &order, patch).await?,
+            None => drop(self.changes.act_as_job(job, &order).await?),
+        }
         Ok(job)
     }
 
@@ -191,6 +205,6 @@ impl Triage {
     }
 
     const fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {
-        Order { ids, command, by, at, limits: &self.limits }
+        Order { ids, command, by, at, limits: &self.limits, edits: None }
     }
 }

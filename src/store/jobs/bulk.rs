@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::stored_pacing::StoredPacing;
+use super::{stored_edit::StoredEdit, stored_pacing::StoredPacing};
 use crate::{
     domain::{
         actor::Actor,
@@ -63,11 +63,16 @@ impl TryFrom<Row> for ClaimedBulk {
 pub(super) fn read(text: &str, by: Actor) -> Result<Bulk, StoreError> {
     let kept: StoredBulk = serde_json::from_str(text)
         .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
+    let (edit, by) = match kept.edit {
+        Some(edit) => edit.read(by).map(|(edit, by)| (Some(edit), by))?,
+        None => (None, by),
+    };
     Ok(Bulk {
         filter: kept.filter.read()?,
         until: Timestamp::from_micros(kept.until),
         left: kept.left.map(StoredLeft::read),
         command: kept.order.read()?,
+        edit,
         pacing: kept.pacing.map(StoredPacing::read).unwrap_or_default(),
         by,
     })
@@ -140,6 +145,8 @@ struct StoredBulk {
     filter: StoredFilter,
     until: i64,
     left: Option<StoredLeft>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    edit: Option<StoredEdit>,
     /// Left out where there is nothing to hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pacing: Option<StoredPacing>,
@@ -176,6 +183,7 @@ impl StoredBulk {
             filter: StoredFilter::new(&bulk.filter),
             until: bulk.until.as_micros(),
             left: bulk.left.map(StoredLeft::new),
+            edit: bulk.edit.as_ref().map(|edit| StoredEdit::new(edit, &bulk.by)),
             pacing: bulk.pacing.holds().then(|| StoredPacing::new(bulk.pacing)),
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     domain::{
         job::{Bulk, Job, JobLetters, JobProgress, JobState, Verdict},
         letter::{LetterId, Status},
-        pacing::{Progress, Stage},
+        pacing::{EDITED_PORTION, PORTION, Progress, Stage},
     },
     store::{
         Store, StoreError, StoreReader,
@@ -45,7 +45,20 @@ impl HeldBack {
         let failed = failed + skipped;
         let JobProgress { sent, failed_again, last_sent_at, .. } = self.progress;
         let JobLetters { waiting, waiting_since, .. } = self.letters;
-        Progress { stage, next_at, total, done, failed, sent, failed_again, waiting, waiting_since, last_sent_at }
+        let portion = if self.claimed.bulk.edit.is_some() { EDITED_PORTION } else { PORTION };
+        Progress {
+            stage,
+            next_at,
+            portion,
+            total,
+            done,
+            failed,
+            sent,
+            failed_again,
+            waiting,
+            waiting_since,
+            last_sent_at,
+        }
     }
 }
 
@@ -213,13 +226,6 @@ impl Store {
         }
         Ok(is_as_it_was)
     }
-
-    /// No letter of a job is left that it has not released.
-    pub async fn nothing_left(&self, job: Uuid) -> Result<(), StoreError> {
-        const NONE: &str = "UPDATE jobs SET total = done + failed + skipped WHERE id = $1";
-        on!(self.db.writer(), |pool| sqlx::query(NONE).bind(job).execute(pool).await.map(drop)?);
-        Ok(())
-    }
 }
 
 /// Where a job goes from here.
@@ -279,8 +285,8 @@ pub(super) async fn write_frozen(
         "WITH new (job_id, letter_id, at) AS (",
         ") INSERT INTO job_letters (job_id, letter_id, state, at)
         SELECT job_id, letter_id, 'frozen', at FROM new WHERE true
-        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at
-            WHERE job_letters.state = 'released'",
+        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = NULL
+            WHERE job_letters.state IN ('released', 'refused')",
     ];
     for chunk in letters.chunks(CHUNK) {
         let columns = vec![

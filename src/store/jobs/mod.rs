@@ -2,10 +2,12 @@
 
 pub(crate) mod bulk;
 mod control;
+pub(crate) mod copies;
 pub(crate) mod held_back;
 mod reading;
 mod release;
 pub(crate) mod report;
+mod stored_edit;
 mod stored_pacing;
 pub(crate) mod tally;
 

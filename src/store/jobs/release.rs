@@ -57,6 +57,13 @@ impl Store {
         Ok(Some(carried.report))
     }
 
+    /// No letter of a job is left that it has not released.
+    pub async fn nothing_left(&self, job: Uuid) -> Result<(), StoreError> {
+        const NONE: &str = "UPDATE jobs SET total = done + failed + skipped WHERE id = $1";
+        on!(self.db.writer(), |pool| sqlx::query(NONE).bind(job).execute(pool).await.map(drop)?);
+        Ok(())
+    }
+
     /// Letters of a job that wait to be sent and are not being sent.
     pub async fn released_waiting(&self, job: Uuid, limit: usize) -> Result<Vec<LetterId>, StoreError> {
         const NEXT: &str =

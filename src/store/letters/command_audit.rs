@@ -21,6 +21,7 @@ pub(crate) async fn write_entry(tx: &mut Tx, changed: &[LetterState], order: &Or
         [only] => (only.id.to_string(), lifecycle::commands::describe(order.command, only).1),
         several => (String::new(), describe_all(order.command, several)),
     };
+    let detail = if order.edits.is_some() { format!("payloads edited; {detail}") } else { detail };
     let entry = AuditEntry::new(order.at, order.by, Area::Letters, order.command.name(), subject);
     let queues = changed.iter().map(|state| (&*state.broker, state.queue.as_deref()));
     let concerns = Concerns::of(queues, order.by.scope(Right::Act));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
-use super::{apply, command_audit as lines, lock, order::Order};
+use super::{apply, command_audit as lines, edits, lock, order::Order};
 use crate::{
     domain::{
         actor::Actor,
@@ -131,7 +131,7 @@ pub(crate) async fn carry_out(
 ) -> Result<Carried, StoreError> {
     let mut letters = lock::lock(tx, order.ids).await?;
     let mut report = CommandReport::default();
-    let mut moved = Vec::new();
+    let (mut moved, mut copied) = (Vec::new(), Vec::new());
     let mut decider = Decider::new(order.command, order.by, order.at, order.limits).of_job(job);
     let mut seen = HashSet::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
@@ -141,6 +141,10 @@ pub(crate) async fn carry_out(
         }
         let theirs =
             letter.and_then(|letter| check_reach(order.by, &letter.state, order.command.queue()).map(|()| letter));
+        if let (Ok(letter), Some(copy)) = (&theirs, order.copy_of(*id)) {
+            copied.push((*letter, copy));
+            continue;
+        }
         match theirs.and_then(|letter| Ok((letter, decider.decide(&letter.state)?))) {
             Ok((letter, decision)) => {
                 report.done.push(*id);
@@ -150,6 +154,7 @@ pub(crate) async fn carry_out(
         }
     }
     let mut tally = Tally::default();
+    moved.extend(edits::copy_all(tx, scope, &mut tally, order, &copied, job, &mut report).await?);
     apply::apply(tx, scope, &mut tally, &moved).await?;
     tally.apply(tx).await?;
     let changed: Vec<LetterId> = moved.iter().map(|(letter, _)| letter.state.id).collect();

@@ -3,30 +3,31 @@
 //! Letters that are edits of one another are a *family*, named by the first of them. All of a family but one at most
 //! are discarded, and so never two of them are sent: whoever moves one holds the locks of all.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use amqp_message::{json, message::Message, time::Timestamp};
 use failure_conventions::{FailureCount, danger::Danger};
 use uuid::Uuid;
 
 use super::{
-    apply,
+    apply::{self, Moved},
     commands::check_reach,
     contents::contents,
     history::{self, NewEntry},
     lock::{self, LockedLetter},
+    order::Order,
     rows::{ContentsRow, bigint},
 };
 use crate::{
     domain::{
         activity::{Area, AuditEntry, Concerns},
         actor::Actor,
-        command::Refusal,
+        command::{Command, CommandReport, Refusal},
         content_key::ContentKey,
         letter::LetterId,
         lifecycle::{
             Transition,
-            edits::{self, Edited, NewCopy},
+            edits::{self, NewCopy},
         },
         rights::QueueScope,
     },
@@ -34,6 +35,7 @@ use crate::{
         Store, StoreError, StoreReader, audit,
         counts::{facet_scope::FacetScope, facets::FacetId, place::Place, tally::Tally},
         db::{Tx, on},
+        jobs::copies,
         retries::schedule,
     },
 };
@@ -52,6 +54,16 @@ pub struct EditOrder<'a> {
     pub summary: &'a str,
     pub by: &'a Actor,
     pub at: Timestamp,
+}
+
+/// Copies that are to be sent in the place of some letters of an order.
+pub struct LetterEdits<'a> {
+    /// The letters of which copies are made, with the ids that these get.
+    pub copies: &'a HashMap<LetterId, LetterId>,
+    /// As in [`EditOrder`], of the letter of that id.
+    pub edit: &'a (dyn Fn(LetterId, &Original<'_>) -> Result<EditedMessage, Refusal> + Send + Sync),
+    /// What the edit changes, for the history.
+    pub summary: &'a str,
 }
 
 /// What is to be edited.
@@ -77,11 +89,12 @@ pub struct EditedMessage {
 
 /// A copy that is about to be written.
 struct Copy<'a> {
-    order: &'a EditOrder<'a>,
+    new: &'a NewCopy<'a>,
     original: &'a LockedLetter,
     message: &'a EditedMessage,
-    edited: Edited<'a>,
 }
+
+type MakeMessage<'a> = &'a (dyn Fn(&Original<'_>) -> Result<EditedMessage, Refusal> + Send + Sync);
 
 impl Store {
     /// Makes an edited copy of a letter, schedules that and sets the letter itself aside, all in one commit. The answer
@@ -94,25 +107,14 @@ impl Store {
         if let Err(refusal) = check_reach(order.by, &original.state, order.queue) {
             return Ok(Err(refusal));
         }
-        let edited = match edits::edit(&original.state, &order.new_copy()) {
-            Ok(edited) => edited,
+        let mut tally = Tally::default();
+        let new = order.new_copy();
+        let moved = match put_in_place(&mut tx, &mut scope, &mut tally, original, &new, order.edit).await? {
+            Ok(moved) => moved,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let kept = contents(&mut tx, &[order.letter]).await?.remove(&order.letter);
-        let Some(message) = kept.map(ContentsRow::into_message).transpose()? else {
-            return Ok(Err(Refusal::NotFound));
-        };
-        let original_message = Original {
-            message: &message,
-            failed_queue: original.state.queue.as_deref(),
-            count: original.state.count(),
-            target: edited.target,
-        };
-        let message = match (order.edit)(&original_message) {
-            Ok(message) => message,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        Copy { order, original, message: &message, edited }.put_in_place(&mut tx, &mut scope).await?;
+        apply::apply(&mut tx, &mut scope, &mut tally, &[moved]).await?;
+        tally.apply(&mut tx).await?;
         let entry = AuditEntry::new(order.at, order.by, Area::Letters, "edit", order.letter.to_string());
         let detail = format!("copy {}: {}", order.copy, order.summary);
         let queue = (&*original.state.broker, original.state.queue.as_deref());
@@ -122,6 +124,69 @@ impl Store {
         scope.committed();
         Ok(Ok(order.copy))
     }
+}
+
+/// Makes copies of letters of an order, each with its id, and counts them. What becomes of the letters themselves is to be
+/// applied; those that refuse are told in `report`.
+pub(crate) async fn copy_all<'a>(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    tally: &mut Tally,
+    order: &Order<'a>,
+    letters: &[(&'a LockedLetter, LetterId)],
+    job: Option<Uuid>,
+    report: &mut CommandReport,
+) -> Result<Vec<Moved<'a>>, StoreError> {
+    let (Some(edits), Command::Retry { delay, queue }) = (order.edits, order.command) else { return Ok(Vec::new()) };
+    let (mut moved, mut made) = (Vec::new(), Vec::new());
+    for (original, copy) in letters {
+        let id = original.state.id;
+        let Order { by, at, .. } = *order;
+        let new = NewCopy { id: *copy, delay: *delay, queue: queue.as_deref(), summary: edits.summary, by, at, job };
+        let edit = |message: &Original<'_>| (edits.edit)(id, message);
+        match put_in_place(tx, scope, tally, original, &new, &edit).await? {
+            Ok(original) => {
+                report.done.push(id);
+                moved.push(original);
+                made.push(*copy);
+            }
+            Err(refusal) => report.refused.push((id, refusal)),
+        }
+    }
+    if let Some(job) = job {
+        copies::write(tx, job, &made, &report.refused, order.at).await?;
+    }
+    Ok(moved)
+}
+
+/// Writes and schedules a copy. The answer is what becomes of the original, which is to be applied, or why there is no copy.
+async fn put_in_place<'a>(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    tally: &mut Tally,
+    original: &'a LockedLetter,
+    new: &NewCopy<'a>,
+    edit: MakeMessage<'_>,
+) -> Result<Result<Moved<'a>, Refusal>, StoreError> {
+    let edited = match edits::edit(&original.state, new) {
+        Ok(edited) => edited,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let id = original.state.id;
+    let kept = contents(tx, &[id]).await?.remove(&id);
+    let Some(message) = kept.map(ContentsRow::into_message).transpose()? else { return Ok(Err(Refusal::NotFound)) };
+    let original_message = Original {
+        message: &message,
+        failed_queue: original.state.queue.as_deref(),
+        count: original.state.count(),
+        target: edited.target,
+    };
+    let message = match edit(&original_message) {
+        Ok(message) => message,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    Copy { new, original, message: &message }.write(tx, scope, tally, &edited.copy).await?;
+    Ok(Ok((original, edited.original)))
 }
 
 impl StoreReader {
@@ -141,27 +206,28 @@ impl StoreReader {
 impl<'a> EditOrder<'a> {
     const fn new_copy(&self) -> NewCopy<'a> {
         let Self { copy: id, delay, queue, summary, by, at, .. } = *self;
-        NewCopy { id, delay, queue, summary, by, at }
+        NewCopy { id, delay, queue, summary, by, at, job: None }
     }
 }
 
 impl Copy<'_> {
-    async fn put_in_place(self, tx: &mut Tx, scope: &mut FacetScope<'_>) -> Result<(), StoreError> {
-        let key = |transition: &Transition<'_>| self.original.key(transition.status, transition.importance);
-        let scheduled = key(&self.edited.copy);
-        scope.make_all(tx, [key(&self.edited.original), scheduled.clone()].into()).await?;
-        let facet = scope.id(tx, &scheduled).await?;
+    async fn write(
+        &self,
+        tx: &mut Tx,
+        scope: &mut FacetScope<'_>,
+        tally: &mut Tally,
+        scheduled: &Transition<'_>,
+    ) -> Result<(), StoreError> {
+        let key = self.original.key(scheduled.status, scheduled.importance);
+        scope.make_all(tx, [key.clone()].into()).await?;
+        let facet = scope.id(tx, &key).await?;
         self.insert_letter(tx, facet).await?;
         self.insert_contents(tx).await?;
         self.link_original(tx).await?;
-        let mut tally = Tally::default();
         tally.add(Place { facet, ..self.original.place() });
-        let broker = &*self.original.state.broker;
-        schedule::change(tx, &[(self.order.copy, broker, self.edited.copy.retry)]).await?;
-        let lines: Vec<_> = NewEntry::all(self.order.copy, &self.edited.copy).collect();
-        history::append_in_order(tx, &lines).await?;
-        apply::apply(tx, scope, &mut tally, &[(self.original, self.edited.original)]).await?;
-        tally.apply(tx).await
+        schedule::change(tx, &[(self.new.id, &*self.original.state.broker, scheduled.retry)]).await?;
+        let lines: Vec<_> = NewEntry::all(self.new.id, scheduled).collect();
+        history::append_in_order(tx, &lines).await
     }
 
     /// A copy is its original in all but the contents: it came in then and has failed as often.
@@ -176,18 +242,18 @@ impl Copy<'_> {
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
                 type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id), $8, $9
             FROM letters WHERE id = $10";
-        let (order, edited) = (self.order, self.message);
+        let (new, edited) = (self.new, self.message);
         on!(tx, |tx| sqlx::query(INSERT)
-            .bind(order.copy.as_uuid())
+            .bind(new.id.as_uuid())
             .bind(facet.0)
             .bind(bigint(edited.message.body.len() as u64))
             .bind(edited.message_type.as_deref())
             .bind(edited.message_type.as_ref().map(|_| "header"))
             .bind(edited.danger.map(Danger::as_str))
-            .bind(order.at.as_micros())
+            .bind(new.at.as_micros())
             .bind(edited.content.0)
             .bind(edited.id_key.map(|key| key.0))
-            .bind(order.letter.as_uuid())
+            .bind(self.original.state.id.as_uuid())
             .execute(&mut **tx)
             .await
             .map(drop)?);
@@ -201,11 +267,11 @@ impl Copy<'_> {
             FROM contents WHERE letter_id = $5";
         let Message { properties, headers, body, .. } = &self.message.message;
         on!(tx, |tx| sqlx::query(INSERT)
-            .bind(self.order.copy.as_uuid())
+            .bind(self.new.id.as_uuid())
             .bind(json::properties_to_string(properties))
             .bind(json::table_to_string(headers))
             .bind(body.as_slice())
-            .bind(self.order.letter.as_uuid())
+            .bind(self.original.state.id.as_uuid())
             .execute(&mut **tx)
             .await
             .map(drop)?);
@@ -215,8 +281,8 @@ impl Copy<'_> {
     async fn link_original(&self, tx: &mut Tx) -> Result<(), StoreError> {
         const UPDATE: &str = "UPDATE letters SET replaced_by = $1, family = coalesce(family, id) WHERE id = $2";
         on!(tx, |tx| sqlx::query(UPDATE)
-            .bind(self.order.copy.as_uuid())
-            .bind(self.order.letter.as_uuid())
+            .bind(self.new.id.as_uuid())
+            .bind(self.original.state.id.as_uuid())
             .execute(&mut **tx)
             .await
             .map(drop)?);

@@ -4,7 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use amqp_message::time::Timestamp;
 use axum::{extract::State, response::Response};
+use payload_codec::json::MergePatch;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -21,13 +23,16 @@ use crate::{
         call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::{Gathered, WebError},
-        order::{Action, Order},
+        order::{Action, Order, read_merge_patch},
         pacing::{CanaryOrder, PacingOrder},
         query::When,
         search,
         security::CurrentUser,
     },
 };
+
+/// Letters that are edited in one transaction, if they are named.
+const MOST_EDITED: usize = 1_000;
 
 /// What to do, and with which letters.
 #[derive(Deserialize, ToSchema)]
@@ -61,6 +66,11 @@ pub struct BulkAction {
     spread: Option<String>,
     /// For `retry` with `filter`: the first few go alone, and the rest only if these do well.
     canary: Option<CanaryOrder>,
+    /// For `retry`: one edit for all, a JSON merge patch (RFC 7396) of the payload of each letter, as `GET letters/{id}` shows
+    /// it in `payload.json`. What it makes of it is written back by its type and wrapped as it came, and an edited copy is
+    /// sent in the place of the letter. Letters that cannot be edited so are refused. With `ids`, of a thousand letters at most.
+    #[schema(value_type = Option<serde_json::Value>, example = json!({"currency": "EUR", "debug": null}))]
+    merge_patch: Option<Box<RawValue>>,
     /// For `discard`: why.
     #[schema(max_length = 8000)]
     note: Option<String>,
@@ -82,7 +92,7 @@ pub async fn start(
     JsonBody(order): JsonBody<BulkAction>,
 ) -> Result<Response, WebError> {
     let job = match order {
-        BulkOrder::Letters(ids, command) => app.triage.act_as_job(&ids, &command, &user).await?,
+        BulkOrder::Letters(ids, command, edit) => app.triage.act_as_job(&ids, &command, edit.as_ref(), &user).await?,
         BulkOrder::All(bulk) => background::begin(&app, *bulk).await?.job,
     };
     Ok(started(job))
@@ -90,7 +100,7 @@ pub async fn start(
 
 /// One thing done with these letters, or with all that a filter lets through.
 pub enum BulkOrder {
-    Letters(Vec<LetterId>, Command),
+    Letters(Vec<LetterId>, Command, Option<MergePatch>),
     All(Box<Bulk>),
 }
 
@@ -101,18 +111,22 @@ impl CallBody for BulkAction {
         let (now, by) = (call.app.clock.now(), call.user().await?);
         let order = self.order();
         let belongs = WebError::both(order.refuse_what_does_not_belong(), self.check_pacing_belongs());
+        let (belongs, edit) = match WebError::both(belongs, self.edit()) {
+            Ok((_, edit)) => (Ok(()), edit),
+            Err(error) => (Err(error), None),
+        };
         let command = order.command(Action::OF_MANY, call.app);
         let Some(filter) = &self.filter else {
             let letters = WebError::both(self.letters(), belongs);
-            return WebError::both(command, letters).map(|(command, (ids, _))| BulkOrder::Letters(ids, command));
+            return WebError::both(command, letters).map(|(command, (ids, ()))| BulkOrder::Letters(ids, command, edit));
         };
         let filter = filter.read(command.as_ref().ok(), now);
         let filter = filter.and_then(|filter| search::refuse_blind(&filter, &by).map(|()| filter));
         let filter = WebError::both(filter, self.check_one_target());
         let limits = WebError::both(self.until(now), self.pacing().read());
         let read = WebError::both(WebError::both(command, filter), WebError::both(limits, belongs))?;
-        let ((command, (filter, ())), ((until, pacing), _)) = read;
-        Ok(BulkOrder::All(Box::new(Bulk { filter, until, left: None, command, pacing, by })))
+        let ((command, (filter, ())), ((until, pacing), ())) = read;
+        Ok(BulkOrder::All(Box::new(Bulk { filter, until, left: None, command, edit, pacing, by })))
     }
 }
 
@@ -130,6 +144,18 @@ impl BulkAction {
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
         let until = until.map_err(|why| WebError::field("until", FaultCode::Format, why))?;
         Ok(until.map_or(now, |until| until.resolve(now).min(now)))
+    }
+
+    fn edit(&self) -> Result<Option<MergePatch>, WebError> {
+        let Some(patch) = self.merge_patch.as_deref() else { return Ok(None) };
+        if !matches!(&*self.action, "retry" | "") {
+            return Err(WebError::field("merge_patch", FaultCode::Excluded, "it goes only with retry"));
+        }
+        if self.ids.as_ref().is_some_and(|ids| ids.len() > MOST_EDITED) {
+            let why = format!("with merge_patch it takes {MOST_EDITED} ids at most; filter takes more");
+            return Err(WebError::field("ids", FaultCode::Length, why));
+        }
+        read_merge_patch(patch.get()).map(Some)
     }
 
     fn pacing(&self) -> PacingOrder {

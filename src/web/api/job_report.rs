@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::{
     activity_export::cell,
     jobs::{JobStatus, find},
+    preview::Refused,
     reply,
 };
 use crate::{
@@ -41,7 +42,8 @@ pub async fn report(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -
     });
     let letters = app.job_letters(&[id]).await?;
     let status = letters.first().map(|(_, letters)| JobStatus::new(record, letters, app.clock.now()));
-    Ok(Json(JobReport { job: status.ok_or_else(missing::<Job>)?, failed_again: failures.collect() }))
+    let refused = app.store().job_refusals(id).await?.into_iter().map(Refused::from).collect();
+    Ok(Json(JobReport { job: status.ok_or_else(missing::<Job>)?, failed_again: failures.collect(), refused }))
 }
 
 /// The same as a table
@@ -60,6 +62,9 @@ pub async fn report_csv(State(app): State<Arc<AppState>>, PathId(id): PathId<Job
         });
         table.push_str(&format!("{},{letters}\r\n", cells.unwrap_or_else(|| ",,,".to_owned())));
     }
+    for (why, letters) in app.store().job_refusals(id).await? {
+        table.push_str(&format!(",,,{},{letters}\r\n", cell(&why)));
+    }
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"report.csv\""),
@@ -73,6 +78,8 @@ pub struct JobReport {
     job: JobStatus,
     /// By error group, the most letters first.
     failed_again: Vec<JobFailure>,
+    /// Of a retry with an edit: why letters could not be edited, the commonest reason first.
+    refused: Vec<Refused>,
 }
 
 /// Letters of a job that failed again in the same way.

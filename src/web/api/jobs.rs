@@ -69,6 +69,8 @@ pub struct JobStatus {
     created_by: String,
     /// The outcomes of its retries, if it retries letters.
     outcome: Option<Outcome>,
+    /// Whether the payload of each letter is edited before it is sent.
+    edited: bool,
     /// How a retry is held back.
     pacing: Option<PacingStatus>,
 }
@@ -108,6 +110,7 @@ impl JobStatus {
             Outcome { to_send, pending, succeeded, failed_again, not_sent }
         });
         let JobRecord { job, by, at, bulk, progress } = record;
+        let edited = bulk.as_ref().is_some_and(|bulk| bulk.edit.is_some());
         let pacing = bulk.map(|bulk| bulk.pacing).filter(Pacing::holds).map(|pacing| PacingStatus {
             about: pacing.in_words(),
             stage: progress.stage.map(Stage::as_str),
@@ -116,6 +119,7 @@ impl JobStatus {
         });
         Self {
             outcome,
+            edited,
             pacing,
             id: job.id,
             errors_left_out: job.errors_left_out(),

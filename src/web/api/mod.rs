@@ -16,6 +16,7 @@ mod digests;
 mod doc_schema;
 mod docs;
 mod edit;
+mod edit_preview;
 mod export_field;
 mod faults;
 mod group_item;

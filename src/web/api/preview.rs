@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::{
     bulk::{BulkAction, BulkOrder},
+    edit_preview::EditPreview,
     words,
 };
 use crate::{
@@ -43,6 +44,8 @@ pub struct ActionPreview {
     suggestion: Option<&'static str>,
     /// Why; empty where there is nothing to say.
     reason: String,
+    /// With `merge_patch`: what it makes of the first letters.
+    edit: Option<EditPreview>,
 }
 
 /// Letters that will be refused.
@@ -50,6 +53,12 @@ pub struct ActionPreview {
 pub struct Refused {
     why: String,
     letters: u64,
+}
+
+impl From<(String, u64)> for Refused {
+    fn from((why, letters): (String, u64)) -> Self {
+        Self { why, letters }
+    }
 }
 
 /// A queue that letters go to. What is null is not known: its broker is not watched, or did not tell.
@@ -121,10 +130,18 @@ pub async fn preview(
             failed_again: 0,
             suggestion: None,
             reason,
+            edit: None,
         }));
     };
+    let edit = match &bulk.edit {
+        Some(patch) => {
+            let queue = bulk.command.queue();
+            Some(EditPreview::new(app.triage.preview_edit(&bulk.filter, bulk.until, patch, queue, &user).await?))
+        }
+        None => None,
+    };
     let advice = preflight.advice();
-    let refused = preflight.refused.into_iter().map(|(why, letters)| Refused { why, letters });
+    let refused = preflight.refused.into_iter().map(Refused::from);
     Ok(Json(ActionPreview {
         total: preflight.total,
         refused: refused.collect(),
@@ -133,5 +150,6 @@ pub async fn preview(
         failed_again: preflight.failed_again,
         suggestion: Some(advice.way.as_str()),
         reason: advice.why,
+        edit,
     }))
 }

@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use amqp_message::{time::Timestamp, word_enum};
+use payload_codec::json::MergePatch;
 
-use super::toast::Toast;
+use super::{mass_edit::take_until, toast::Toast};
 use crate::{
     crash_point,
     domain::{
+        access::Right,
         command::Command,
         job::{Bulk, Job, JobState},
         letter::{Importance, Status},
@@ -17,9 +19,10 @@ use crate::{
     web::{
         AppState, background,
         error::WebError,
-        order::{Action, Order},
+        order::{Action, Order, read_merge_patch},
         pacing::PacingOrder,
         query::{Pairs, described::described, form, parameters},
+        security::Visitor,
         view::{self, number, preflight::PreflightView, report},
     },
 };
@@ -64,18 +67,21 @@ parameters! {
 pub struct Confirmed {
     pub command: Command,
     pub until: Timestamp,
+    /// What is changed in the payload of each.
+    pub edit: Option<MergePatch>,
     pub pacing: Pacing,
 }
 
 impl Confirmed {
     pub fn take(pairs: &mut Pairs, possible: &[Action], app: &AppState) -> Result<Self, WebError> {
-        let until: Option<i64> = pairs.take_parsed("until")?;
-        let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
+        let until = take_until(pairs)?;
+        let edit = pairs.take("merge_patch")?.filter(|typed| !typed.trim().is_empty());
         let pacing = PacingOrder::take(pairs)?;
         let command = Order::take(pairs)?.command(possible, app)?;
         let is_retry = matches!(command, Command::Retry { .. });
         let pacing = if is_retry { pacing.read()? } else { Pacing::default() };
-        Ok(Self { command, until: Timestamp::from_micros(until), pacing })
+        let edit = edit.filter(|_| is_retry).map(|typed| read_merge_patch(&typed)).transpose()?;
+        Ok(Self { command, until, edit, pacing })
     }
 }
 
@@ -117,6 +123,11 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
+    /// Whether whoever asks may edit what is sent.
+    pub fn may_edit(&self) -> bool {
+        self.is_retry && Visitor::need(Right::Payload).is_ok()
+    }
+
     pub fn new(all: BulkAction, whole: BulkTarget) -> Self {
         let (n, of) = (number::thousands(whole.count), &whole.of);
         let frozen = format!("These {n} are meant, as they are now.");

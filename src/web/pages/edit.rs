@@ -15,11 +15,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use payload_codec::{
-    Format,
-    diff::{Line, diff},
-    unwrap::UnwrapMode,
-};
+use payload_codec::{Format, diff::diff, unwrap::UnwrapMode};
 
 use super::{
     actions::redirect,

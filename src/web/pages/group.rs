@@ -13,6 +13,7 @@ use super::{
     fragment::{self, answer},
     group_buttons::{AskButton, actions, assignees, confirmation_href},
     letter_links::page_of,
+    mass_edit,
     part::parts,
     shell::{Page, Shell},
     toast::Toast,
@@ -140,10 +141,14 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     need(&app, id).await?;
-    let Confirmed { command, until, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
+    if pairs.take("part")?.is_some() {
+        let until = mass_edit::take_until(&mut pairs)?;
+        return mass_edit::preview(&app, &of_group(id, Status::Open), until, &mut pairs, &user).await;
+    }
+    let Confirmed { command, until, edit, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
-    let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
-    let bulk = Bulk { filter, until, left: None, command, pacing, by: user.clone() };
+    let filter = of_group(id, status);
+    let bulk = Bulk { filter, until, left: None, command, edit, pacing, by: user.clone() };
     let (to, toast) = bulk_action::carry_out_from(&app, bulk, &href(id)).await?;
     Ok(redirect(&to, &toast, &headers))
 }
@@ -257,9 +262,14 @@ async fn confirmation(
     if all != BulkAction::Retry {
         return Ok(Confirmation::new(all, whole));
     }
-    let filter = LetterFilter { statuses: vec![status], groups: vec![group.id], ..LetterFilter::default() };
+    let filter = of_group(group.id, status);
     let preflight = app.triage.preflight(&filter, now, None, by).await?;
     Ok(Confirmation { preflight: Some(PreflightView::new(&preflight)), ..Confirmation::new(all, whole) })
+}
+
+/// Its letters of one status.
+fn of_group(id: GroupId, status: Status) -> LetterFilter {
+    LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() }
 }
 
 fn queues_to_name(group: &Group, facets: &LetterCounts) -> Vec<String> {

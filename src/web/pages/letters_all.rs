@@ -11,6 +11,7 @@ use super::{
     bulk_action::{self, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::queue_names,
     fragment::answer,
+    mass_edit,
     part::MainPart,
     shell::{Page, Shell},
     toast::leads_back,
@@ -94,10 +95,16 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let (query, asked) = <(LetterQuery, AskedFrom)>::take(&mut words)?;
     search::check(&app, &query)?;
-    let Confirmed { command, until, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
+    if pairs.take("part")?.is_some() {
+        let until = mass_edit::take_until(&mut pairs)?;
+        let filter = acted_on(&query, &BulkAction::Retry.command(), until);
+        search::refuse_blind(&filter, &user)?;
+        return mass_edit::preview(&app, &filter, until, &mut pairs, &user).await;
+    }
+    let Confirmed { command, until, edit, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let filter = acted_on(&query, &command, until);
     search::refuse_blind(&filter, &user)?;
-    let bulk = Bulk { filter, until, left: None, command, pacing, by: user.clone() };
+    let bulk = Bulk { filter, until, left: None, command, edit, pacing, by: user.clone() };
     let (to, toast) = bulk_action::carry_out_from(&app, bulk, &asked.way_back(&query.with(|_| ()))?).await?;
     Ok(redirect(&to, &toast, &headers))
 }

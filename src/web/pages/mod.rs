@@ -37,6 +37,7 @@ mod list;
 mod mapping_commands;
 mod mapping_form;
 mod markers;
+mod mass_edit;
 mod neighbours;
 mod next_step;
 mod overview;

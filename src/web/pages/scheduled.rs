@@ -100,7 +100,15 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
     let Confirmed { command, until, .. } = Confirmed::take(&mut pairs, Action::OF_ALL, &app)?;
-    let bulk = Bulk { filter: query.filter(), until, left: None, command, pacing: Pacing::default(), by: user.clone() };
+    let bulk = Bulk {
+        filter: query.filter(),
+        until,
+        left: None,
+        command,
+        edit: None,
+        pacing: Pacing::default(),
+        by: user.clone(),
+    };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.with(|_| ()).href(), &toast, &headers))
 }

@@ -115,7 +115,7 @@ impl JobView {
             group: group.map(|group| group::href(group.id)),
             by: text::one_line(record.by.as_str()),
             at: Moment::new(record.at, now),
-            how: if pacing.holds() { pacing.in_words() } else { String::new() },
+            how: how(record, pacing),
             state: job.state.as_str(),
             told: counts
                 .iter()
@@ -141,6 +141,13 @@ impl JobView {
             goes_on,
         }
     }
+}
+
+/// `payloads edited, 20 per second`
+fn how(record: &JobRecord, pacing: Pacing) -> String {
+    let is_edited = record.bulk.as_ref().is_some_and(|bulk| bulk.edit.is_some());
+    let edit = is_edited.then(|| "payloads edited".to_owned());
+    edit.into_iter().chain(pacing.holds().then(|| pacing.in_words())).collect::<Vec<_>>().join(", ")
 }
 
 /// All of it is scheduled, and not all is sent.

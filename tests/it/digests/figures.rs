@@ -106,7 +106,7 @@ impl<'a> Life<'a> {
     async fn act(&mut self, command: &Command) {
         let (ids, now) = (self.some(), self.now());
         let (by, bodies) = (Actor::local(), RetryLimits::default());
-        let order = Order { ids: &ids, command, by: &by, at: now, limits: &bodies };
+        let order = Order { ids: &ids, command, by: &by, at: now, limits: &bodies, edits: None };
         self.database.act(&order).await.unwrap();
     }
 

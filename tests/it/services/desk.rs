@@ -6,7 +6,7 @@ use amqp_message::message::Message;
 use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
-    config::{BrokerConfig, IntakeConfig, QueueType, values::Secret},
+    config::{BrokerConfig, DecodeConfig, IntakeConfig, QueueType, values::Secret},
     domain::{
         actor::Actor,
         broker::BrokerHealth,
@@ -22,10 +22,12 @@ use dead_letter_office::{
     services::{
         audited_store::AuditedStore,
         change_feed::ChangeFeed,
+        decoding::reader::Reader,
         health::WorkerBoard,
         intake::{Intake, IntakeSource},
         policies::Policies,
         scheduler::Scheduler,
+        schemas::Schemas,
         triage::Triage,
         wakeup::Wakeup,
     },
@@ -191,9 +193,10 @@ impl AppState {
         let (metrics, feed, wakeup) = (Metrics::default(), ChangeFeed::default(), Wakeup::default());
         let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), wakeup.clone());
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
+        let reader = Reader::new(Schemas::new(changes.clone(), clock.clone()), DecodeConfig::default());
         let server = Self {
             board: BrokerBoard::new(addresses),
-            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), limits.clone()),
+            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), limits.clone(), reader),
             limits,
             policies: Policies::new(policies, changes),
             store,

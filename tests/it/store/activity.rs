@@ -50,7 +50,7 @@ fn line(area: Area, action: &str, subject: &str, letters: u64, detail: &str) -> 
 }
 
 async fn act(database: &TestDatabase, ids: &[LetterId], command: &Command) {
-    let order = Order { ids, command, by: &ann(), at: NOON, limits: &RetryLimits::default() };
+    let order = Order { ids, command, by: &ann(), at: NOON, limits: &RetryLimits::default(), edits: None };
     database.act(&order).await.unwrap();
 }
 
@@ -97,7 +97,8 @@ async fn what_is_done_to_many_has_one_line_that_counts_them(database: &TestDatab
     act(database, &ids, &RETRY_LATER).await;
     let expected = line(Area::Letters, "retry", "", 3, "of orders, texts; in 1 h");
     assert_eq!(only_line_after(database, 0).await, expected);
-    let order = Order { ids: &ids[..2], command: &DISCARD, by: &ann(), at: NOON, limits: &RetryLimits::default() };
+    let order =
+        Order { ids: &ids[..2], command: &DISCARD, by: &ann(), at: NOON, limits: &RetryLimits::default(), edits: None };
     database.act_as_job(id(), &order).await.unwrap();
     assert_eq!(only_line_after(database, 1).await, line(Area::Letters, "discard", "", 2, "of orders"));
     act(database, &ids, &DISCARD).await;
@@ -133,7 +134,8 @@ async fn a_deed_in_portions_has_one_line_that_grows(database: &TestDatabase) {
     let entry = AuditEntry::new(NOON, &ann(), Area::Letters, "discard", "");
     let mut whole = BulkAudit::new(AuditEntry { detail: "of all dead letters".to_owned(), ..entry });
     let batch = async |ids: &[LetterId], whole: &mut BulkAudit| {
-        let order = Order { ids, command: &DISCARD, by: &ann(), at: NOON, limits: &RetryLimits::default() };
+        let order =
+            Order { ids, command: &DISCARD, by: &ann(), at: NOON, limits: &RetryLimits::default(), edits: None };
         database.act_on_portion(&order, whole).await.unwrap().done.len()
     };
     assert_eq!(batch(&[LetterId::from_uuid(id())], &mut whole).await, 0);
@@ -278,7 +280,7 @@ async fn three_entries(database: &TestDatabase) -> [LetterId; 2] {
     let entries = [("Ann", ids[0], &note), ("Bob", ids[0], &DISCARD), ("Ann", ids[1], &note)];
     for (hour, (by, letter, command)) in (0..).zip(entries) {
         let (by, at) = (Actor::named(by), later(3_600 * hour));
-        let order = Order { ids: &[letter], command, by: &by, at, limits: &RetryLimits::default() };
+        let order = Order { ids: &[letter], command, by: &by, at, limits: &RetryLimits::default(), edits: None };
         database.act(&order).await.unwrap();
     }
     ids
@@ -333,7 +335,14 @@ async fn what_is_written_stays_as_it_is(database: &TestDatabase) {
     let entry = AuditEntry::new(NOON, &ann(), Area::Letters, "discard", "");
     let mut whole = BulkAudit::new(entry);
     for portion in letters.chunks(2) {
-        let order = Order { ids: portion, command: &DISCARD, by: &ann(), at: NOON, limits: &RetryLimits::default() };
+        let order = Order {
+            ids: portion,
+            command: &DISCARD,
+            by: &ann(),
+            at: NOON,
+            limits: &RetryLimits::default(),
+            edits: None,
+        };
         database.act_on_portion(&order, &mut whole).await.unwrap();
     }
     let before = lines(database).await;

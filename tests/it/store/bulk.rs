@@ -35,7 +35,15 @@ fn bulk(command: Command) -> Bulk {
         until: None,
         search: None,
     };
-    Bulk { filter, until: later(9), left: None, command, pacing: Pacing::default(), by: Actor::named("Ann") }
+    Bulk {
+        filter,
+        until: later(9),
+        left: None,
+        command,
+        edit: None,
+        pacing: Pacing::default(),
+        by: Actor::named("Ann"),
+    }
 }
 
 async fn what_is_left_behind_is_taken_up_once(database: &TestDatabase) {

@@ -154,7 +154,14 @@ async fn what_is_being_published_stays_as_it_is(database: &TestDatabase) {
         (note("n"), claimed_at, vec![]),
         (Command::Reopen, claimed_at.plus(LEASE), vec![]),
     ] {
-        let order = Order { ids: &[id], command: &command, by: &Actor::local(), at, limits: &RetryLimits::default() };
+        let order = Order {
+            ids: &[id],
+            command: &command,
+            by: &Actor::local(),
+            at,
+            limits: &RetryLimits::default(),
+            edits: None,
+        };
         assert_eq!(database.act(&order).await.unwrap().refused, expected, "{command:?}");
     }
 }
@@ -183,7 +190,7 @@ async fn history_tells_what_was_done_and_by_whom(database: &TestDatabase) {
     ];
     for (command, _, _) in &expected {
         database
-            .act(&Order { ids: &[id], command, by: &ann, at: NOON, limits: &RetryLimits::default() })
+            .act(&Order { ids: &[id], command, by: &ann, at: NOON, limits: &RetryLimits::default(), edits: None })
             .await
             .unwrap();
     }
@@ -227,6 +234,7 @@ async fn a_job_tells_what_came_of_it(database: &TestDatabase) {
         by: &Actor::local(),
         at: NOON,
         limits: &RetryLimits::default(),
+        edits: None,
     };
     assert_eq!(database.act_as_job(job, &order).await.unwrap().done, [letter]);
     let job = database.job(job).await.unwrap().unwrap();
@@ -242,6 +250,7 @@ async fn a_job_tells_why_letters_refused(database: &TestDatabase) {
         by: &Actor::local(),
         at: NOON,
         limits: &RetryLimits::default(),
+        edits: None,
     };
     database.act_as_job(job, &order).await.unwrap();
     let job = database.job(job).await.unwrap().unwrap();
@@ -251,7 +260,14 @@ async fn a_job_tells_why_letters_refused(database: &TestDatabase) {
 
 async fn a_job_tells_the_first_hundred_refusals(database: &TestDatabase) {
     let (ids, job): ([_; 150], _) = (std::array::from_fn(|_| LetterId::from_uuid(id())), id());
-    let order = Order { ids: &ids, command: &DISCARD, by: &Actor::local(), at: NOON, limits: &RetryLimits::default() };
+    let order = Order {
+        ids: &ids,
+        command: &DISCARD,
+        by: &Actor::local(),
+        at: NOON,
+        limits: &RetryLimits::default(),
+        edits: None,
+    };
     database.act_as_job(job, &order).await.unwrap();
     let job = database.job(job).await.unwrap().unwrap();
     assert_eq!((job.failed, job.errors.len()), (150, 100));

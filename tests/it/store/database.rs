@@ -381,7 +381,7 @@ const AUDIT: [(&str, &str); 16] = [
 pub fn order<'a>(command: &'a Command, ids: &'a [LetterId]) -> Order<'a> {
     static LOCAL: LazyLock<Actor> = LazyLock::new(Actor::local);
     static LIMITS: LazyLock<RetryLimits> = LazyLock::new(RetryLimits::default);
-    Order { ids, command, by: &LOCAL, at: NOON, limits: &LIMITS }
+    Order { ids, command, by: &LOCAL, at: NOON, limits: &LIMITS, edits: None }
 }
 
 /// Records a batch of which nothing else matters.

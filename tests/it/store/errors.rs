@@ -99,7 +99,8 @@ async fn the_configuration_settles_one_of_the_dangers(database: &TestDatabase) {
     let bodies = InnerBodies::new([("orders".to_owned(), InnerBody::Text)]);
     let bodies = RetryLimits { bodies, ..RetryLimits::default() };
     let retry = async |id: LetterId| {
-        let order = Order { ids: &[id], command: &RETRY_NOW, by: &Actor::local(), at: NOON, limits: &bodies };
+        let order =
+            Order { ids: &[id], command: &RETRY_NOW, by: &Actor::local(), at: NOON, limits: &bodies, edits: None };
         database.act(&order).await.unwrap().done.len()
     };
     assert_eq!(retry(database.take_in_new(dangerous(Danger::EasynetqBody)).await).await, 1);

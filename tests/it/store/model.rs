@@ -129,7 +129,7 @@ impl Model {
     /// Why the machine would not have it edited.
     pub fn decide_edit(&self, id: LetterId) -> Option<Refusal> {
         let by = Actor::local();
-        let copy = NewCopy { id, delay: Duration::ZERO, queue: None, summary: "", by: &by, at: NOON };
+        let copy = NewCopy { id, delay: Duration::ZERO, queue: None, summary: "", by: &by, at: NOON, job: None };
         self.state(id).map_or(Some(Refusal::NotFound), |state| edits::edit(&state, &copy).err())
     }
 

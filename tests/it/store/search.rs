@@ -385,6 +385,7 @@ async fn a_job_keeps_its_search(database: &TestDatabase) {
         left: None,
         pacing: dead_letter_office::domain::pacing::Pacing::default(),
         command: DISCARD,
+        edit: None,
         by: dead_letter_office::domain::actor::Actor::named("Ann"),
     };
     let job = Job::begun(id(), "discard");

@@ -80,7 +80,8 @@ async fn the_time_begins_anew_when_a_letter_moves(database: &TestDatabase) {
     database.does(&Command::Reopen, &[id]).await;
     assert_eq!(forget(database, 1_000).await, 0);
     let at = later(50);
-    let order = Order { ids: &[id], command: &DISCARD, by: &Actor::local(), at, limits: &RetryLimits::default() };
+    let order =
+        Order { ids: &[id], command: &DISCARD, by: &Actor::local(), at, limits: &RetryLimits::default(), edits: None };
     database.act(&order).await.unwrap();
     assert_eq!(forget(database, 60).await, 0);
     // A note is no new discard.

@@ -229,7 +229,13 @@ impl Desk {
             sign_in: sign_in.clone(),
             users: users.clone(),
             tokens: tokens.clone(),
-            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), RetryLimits::default()),
+            triage: Triage::new(
+                Arc::clone(&store),
+                changes.clone(),
+                clock.clone(),
+                RetryLimits::default(),
+                reader.clone(),
+            ),
             store: GuardedStore::new(store.reader()),
             policies: policies.clone(),
             rules: rules.clone(),
@@ -376,6 +382,7 @@ impl Desk {
             by: &Actor::local(),
             at: NOON,
             limits: &RetryLimits::default(),
+            edits: None,
         };
         assert_eq!(self.store.act(&order).await.unwrap().refused, []);
     }

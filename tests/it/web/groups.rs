@@ -593,11 +593,26 @@ async fn parts_are_what_the_whole_page_has_there() {
 async fn work_on_a_group_goes_on_after_a_restart() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 3).await;
-    let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), RetryLimits::default());
+    let triage = || {
+        Triage::new(
+            desk.store.clone(),
+            desk.changes.clone(),
+            desk.clock.clone(),
+            RetryLimits::default(),
+            desk.reader.clone(),
+        )
+    };
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     let pacing = Pacing::default();
-    let bulk =
-        |command| Bulk { filter: filter.clone(), until: NOON, left: None, command, pacing, by: Actor::named("Ann") };
+    let bulk = |command| Bulk {
+        filter: filter.clone(),
+        until: NOON,
+        left: None,
+        command,
+        edit: None,
+        pacing,
+        by: Actor::named("Ann"),
+    };
     let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();
     assert_eq!((claimed.job.total, claimed.job.state), (3, JobState::Running));
     let go = CancellationToken::new();

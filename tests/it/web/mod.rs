@@ -40,6 +40,7 @@ mod letters_export;
 mod lists;
 mod machines;
 mod markers;
+mod mass_edit;
 mod naming;
 mod openapi;
 mod pacing;

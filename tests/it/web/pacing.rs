@@ -61,24 +61,25 @@ on_both!(
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A server whose steps are taken by hand.
-struct Office {
-    desk: Desk,
-    triage: Triage,
-    stop: CancellationToken,
+pub struct Office {
+    pub desk: Desk,
+    pub triage: Triage,
+    pub stop: CancellationToken,
 }
 
 impl Office {
-    fn new(desk: Desk) -> Self {
+    pub fn new(desk: Desk) -> Self {
         let triage = Self::server(&desk, &desk.store);
         Self { desk, triage, stop: CancellationToken::new() }
     }
 
-    fn server(desk: &Desk, store: &Arc<Store>) -> Triage {
-        Triage::new(Arc::clone(store), desk.changes.clone(), desk.clock.clone(), RetryLimits::default())
+    pub fn server(desk: &Desk, store: &Arc<Store>) -> Triage {
+        let (limits, reader) = (RetryLimits::default(), desk.reader.clone());
+        Triage::new(Arc::clone(store), desk.changes.clone(), desk.clock.clone(), limits, reader)
     }
 
     /// Begins a retry of all that is open; the answer is the address of its job, whose letters are known.
-    async fn begin(&self, how: Value) -> String {
+    pub async fn begin(&self, how: Value) -> String {
         let mut action = json!({"action": "retry", "filter": {"status": "open"}});
         action.as_object_mut().unwrap().extend(how.as_object().unwrap().clone());
         let started = self.desk.post("/api/v1/actions", &action).await.expect(202).json();
@@ -91,27 +92,27 @@ impl Office {
         job
     }
 
-    async fn job(&self, job: &str) -> Value {
+    pub async fn job(&self, job: &str) -> Value {
         self.desk.get(job).await.expect(200).json()
     }
 
-    async fn control(&self, job: &str, what: &str) -> Value {
+    pub async fn control(&self, job: &str, what: &str) -> Value {
         self.desk.post(&format!("{job}/{what}"), &json!({})).await.expect(200).json()
     }
 
     /// To send, pending, succeeded, failed again, not sent.
-    async fn outcome(&self, job: &str) -> [u64; 5] {
+    pub async fn outcome(&self, job: &str) -> [u64; 5] {
         let outcome = self.job(job).await["outcome"].clone();
         ["to_send", "pending", "succeeded", "failed_again", "not_sent"].map(|name| outcome[name].as_u64().unwrap())
     }
 
     /// All steps that are due.
-    async fn steps(&self) {
+    pub async fn steps(&self) {
         while self.triage.take_steps(&self.stop).await.unwrap() == Next::Now {}
     }
 
     /// Sends what is due, and says which letters that is.
-    async fn send(&self) -> Vec<LetterId> {
+    pub async fn send(&self) -> Vec<LetterId> {
         let now = self.desk.clock.now();
         let claimed = self.desk.store.claim_due_retries(MAIN, now, 60 * SECOND, 10_000).await.unwrap();
         let ended: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
@@ -120,7 +121,7 @@ impl Office {
     }
 
     /// Takes steps and sends for so long, and says how many were sent.
-    async fn go_on(&self, time: Duration) -> usize {
+    pub async fn go_on(&self, time: Duration) -> usize {
         let (until, mut sent) = (self.desk.clock.now().plus(time), 0);
         while self.desk.clock.now() < until {
             self.desk.clock.advance(SECOND / 4);
@@ -136,7 +137,7 @@ impl Office {
         self.desk.receive_all(MAIN, (0..n).map(dead).collect()).await;
     }
 
-    async fn fails_again(&self, ids: &[LetterId]) {
+    pub async fn fails_again(&self, ids: &[LetterId]) {
         let at = self.desk.clock.now();
         let dead = |id: &LetterId| {
             failed_with(dead_in("orders"), "again").received(at).with(|arrival| arrival.returning = Some(*id))

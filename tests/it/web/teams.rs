@@ -319,6 +319,15 @@ async fn what_one_sees_and_may_not_do_is_disabled_with_the_reason() {
         let path = format!("/api/v1/groups/{}", theirs.group);
         call(&desk, &of_dora, Method::PATCH, &path, &json!({"note": "x"})).await.problem(403);
         assert_eq!(desk.status(theirs.letter).await, Status::Open);
+        // One edit for all takes the right to see payloads, and is shown on what they may act on.
+        let blind = token(&desk, "ada", &[Scope::Read, Scope::Act]).await;
+        let edit = json!({"action": "retry", "filter": {"status": "open"}, "merge_patch": {"of": "new"}});
+        for path in ["/api/v1/actions", "/api/v1/actions/preview"] {
+            call(&desk, &blind, Method::POST, path, &edit).await.problem(403);
+        }
+        let told = call(&desk, &of_dora, Method::POST, "/api/v1/actions/preview", &edit).await.expect(200).json();
+        assert_eq!(told["edit"]["letters"][0]["id"], ours.to_string());
+        assert_eq!(told["edit"]["letters_tried"], 1);
         // Nor does it go to a queue that is not theirs to act on.
         let path = format!("/api/v1/letters/{ours}/retry");
         let to_theirs = call(&desk, &of_dora, Method::POST, &path, &json!({"queue": "bravo-orders"})).await;

@@ -3,11 +3,14 @@
 //! This knows RFC 8259 and positions. It must never know what the JSON means. Unlike `serde_json` it keeps the digits
 //! of numbers and double keys, because an edit has to be checked for both.
 
+mod merge;
+mod merge_patch;
 mod read;
 mod write;
 
 use std::borrow::Cow;
 
+pub use merge_patch::{MergePatch, PatchMistake, laid_out};
 pub use read::read;
 
 #[cfg(test)]

@@ -11,6 +11,39 @@ impl Display for Node<'_> {
     }
 }
 
+impl Node<'_> {
+    /// On one line, without a space.
+    pub fn compact(&self) -> String {
+        Compact(self).to_string()
+    }
+}
+
+struct Compact<'a>(&'a Node<'a>);
+
+impl Display for Compact<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.kind {
+            Kind::Array(nodes) => {
+                f.write_char('[')?;
+                for (i, node) in nodes.iter().enumerate() {
+                    write!(f, "{}{}", if i > 0 { "," } else { "" }, Compact(node))?;
+                }
+                f.write_char(']')
+            }
+            Kind::Object(members) => {
+                f.write_char('{')?;
+                for (i, member) in members.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    string(f, &member.key)?;
+                    write!(f, ":{}", Compact(&member.value))?;
+                }
+                f.write_char('}')
+            }
+            _ => value(f, self.0, 0),
+        }
+    }
+}
+
 fn value(f: &mut fmt::Formatter<'_>, node: &Node<'_>, indent: usize) -> fmt::Result {
     match &node.kind {
         Kind::Null => f.write_str("null"),

@@ -172,7 +172,7 @@ impl Life<'_, '_> {
     fn edit(&mut self) -> Result<()> {
         let state = self.a_state()?;
         let (id, by, at) = (self.world.new_id(), actor(), self.world.now);
-        let copy = NewCopy { id, delay: Duration::from_secs(1), queue: None, summary: "body", by: &by, at };
+        let copy = NewCopy { id, delay: Duration::from_secs(1), queue: None, summary: "body", by: &by, at, job: None };
         let Ok(edited) = edits::edit(&state, &copy) else { return Ok(()) };
         self.apply(state.id, &edited.original);
         let family = Some(state.family.unwrap_or(state.id));

@@ -248,7 +248,7 @@ fn an_edit_sets_the_original_aside_and_schedules_the_copy_or_says_why_not() {
         let state = any_letter(u)?;
         let by = actor();
         let id = world::World::default().new_id();
-        let copy = NewCopy { id, delay: Duration::ZERO, queue: None, summary: "body", by: &by, at: NOW };
+        let copy = NewCopy { id, delay: Duration::ZERO, queue: None, summary: "body", by: &by, at: NOW, job: None };
         let may = matches!(state.status, Status::Open | Status::Scheduled)
             && (state.status == Status::Open || state.waits())
             && state.target(None).is_some();

@@ -1,5 +1,7 @@
 //! Bringing an edited payload back into the form of the body it came in.
 
+use std::fmt;
+
 use payload_codec::{
     Format, Limits,
     json::{self, Kind, Member, Node, Position},
@@ -18,6 +20,12 @@ pub struct EditProblem {
     /// The field it is about; empty for the whole.
     pub path: String,
     pub reason: String,
+}
+
+impl fmt::Display for EditProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.reason) } else { write!(f, "{}: {}", self.path, self.reason) }
+    }
 }
 
 /// The form in which an edited payload is given.

@@ -14,6 +14,7 @@ mod edit;
 mod hiding;
 mod library;
 mod naming;
+mod patch;
 mod possible;
 mod refusal;
 mod task;
@@ -31,6 +32,7 @@ use crate::domain::{disclosure::HiddenValues, letter::TypeSource};
 
 pub use edit::{EditProblem, EditedAs};
 pub use library::Library;
+pub use patch::NoPatch;
 pub use task::{Argument, Task};
 
 /// A body, and what is known of it from outside.

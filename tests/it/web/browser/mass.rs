@@ -33,6 +33,7 @@ async fn many_are_tried_on_a_few_and_held_back() {
     a_canary_stops_the_rest(&scene, &desk).await;
     what_is_paused_survives_a_restart(&mut scene, &desk, port).await;
     a_discard_of_all_is_undone(&scene, &desk).await;
+    one_edit_is_made_to_all(&scene, &desk).await;
     scene.check_quiet().await;
 }
 
@@ -120,4 +121,22 @@ async fn a_discard_of_all_is_undone(scene: &Scene, desk: &Desk) {
     assert_eq!(open().await, 0);
     scene.click(".toast-box form button").await;
     wait_until("all to be open again", PATIENCE, async || open().await == number).await;
+}
+
+async fn one_edit_is_made_to_all(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "edited", 1).await;
+    scene.open("/letters?queue=edited").await;
+    scene.open("/letters/all?queue=edited&all=retry").await;
+    scene.click(".confirm-edit summary").await;
+    scene.types("#merge-patch", "{\"fixed\": tru}").await;
+    scene.reads("#edit-preview", "line 1, column").await;
+    scene.types("#merge-patch", "{\"fixed\": true}").await;
+    scene.reads("#edit-preview", "1 of the first 1 dead letter can be edited.").await;
+    scene.reads("#edit-preview .diff-block", "+ \"fixed\": true").await;
+    scene.click("[data-does]").await;
+    scene.reads(".toast-box", "Retr").await;
+    let copies = sent(desk).await;
+    assert!(copies.len() == 1 && copies != ids, "{copies:?}");
+    let body = desk.store.letter(copies[0]).await.unwrap().unwrap().message.body;
+    assert!(String::from_utf8(body).unwrap().contains("\"fixed\""));
 }

@@ -1,0 +1,98 @@
+//! What a job that edits its letters has made of them: copies, and refusals.
+
+use std::collections::HashSet;
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use crate::{
+    domain::{command::Refusal, letter::LetterId},
+    store::{
+        StoreError, StoreReader,
+        db::{
+            Tx,
+            columns::{self, Column},
+            id_list::push_ids,
+            on,
+        },
+        letters::rows::bigint,
+    },
+};
+
+/// Rows in one statement.
+const CHUNK: usize = 1_000;
+/// The most reasons that are told apart.
+const REASONS: u64 = 200;
+
+/// Writes down copies that a job has made, and letters that could not be edited. Whom somebody else has dealt with is told
+/// by a number only.
+pub(crate) async fn write(
+    tx: &mut Tx,
+    job: Uuid,
+    made: &[LetterId],
+    refused: &[(LetterId, Refusal)],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    const COPIES: [&str; 2] = [
+        "WITH new (job_id, letter_id, at) AS (",
+        ") INSERT INTO job_letters (job_id, letter_id, state, at, is_copy)
+        SELECT job_id, letter_id, 'released', at, TRUE FROM new",
+    ];
+    const REFUSED: [&str; 2] = [
+        "WITH new (job_id, letter_id, at, why) AS (",
+        ") INSERT INTO job_letters (job_id, letter_id, state, at, why)
+        SELECT job_id, letter_id, 'refused', at, why FROM new WHERE true
+        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = excluded.why",
+    ];
+    for chunk in made.chunks(CHUNK) {
+        let columns = vec![
+            Column::ids(chunk, |_| job),
+            Column::ids(chunk, |letter| letter.as_uuid()),
+            Column::numbers(chunk, |_| at.as_micros()),
+        ];
+        columns::execute(tx, COPIES, columns).await?;
+    }
+    let is_told =
+        |refusal: &Refusal| !matches!(refusal, Refusal::NotFound | Refusal::WrongStatus { .. } | Refusal::InFlight);
+    let told = refused.iter().filter(|(_, refusal)| is_told(refusal));
+    let told: Vec<(LetterId, String)> = told.map(|(letter, refusal)| (*letter, refusal.to_string())).collect();
+    for chunk in told.chunks(CHUNK) {
+        let columns = vec![
+            Column::ids(chunk, |_| job),
+            Column::ids(chunk, |(letter, _)| letter.as_uuid()),
+            Column::numbers(chunk, |_| at.as_micros()),
+            Column::texts(chunk, |(_, why)| why.as_str()),
+        ];
+        columns::execute(tx, REFUSED, columns).await?;
+    }
+    Ok(())
+}
+
+impl StoreReader {
+    /// Which of these letters are copies that a job has made.
+    pub async fn copies_of_job(&self, job: Uuid, letters: &[LetterId]) -> Result<HashSet<LetterId>, StoreError> {
+        let mut copies = HashSet::new();
+        for chunk in letters.chunks(CHUNK) {
+            let found: Vec<Uuid> = on!(self.db.reader(), |pool| {
+                let mut select = QueryBuilder::new("SELECT letter_id FROM job_letters WHERE is_copy AND job_id = ");
+                push_ids(select.push_bind(job).push(" AND letter_id IN "), chunk);
+                select.build_query_scalar().fetch_all(pool).await?
+            });
+            copies.extend(found.into_iter().map(LetterId::from_uuid));
+        }
+        Ok(copies)
+    }
+
+    /// Why letters of a job could not be edited, the commonest reason first.
+    pub async fn job_refusals(&self, job: Uuid) -> Result<Vec<(String, u64)>, StoreError> {
+        const SELECT: &str = "SELECT why, COUNT(*) FROM job_letters WHERE job_id = $1 AND why IS NOT NULL
+            GROUP BY why ORDER BY COUNT(*) DESC, why LIMIT $2";
+        let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
+            .bind(job)
+            .bind(bigint(REASONS))
+            .fetch_all(pool)
+            .await?);
+        Ok(rows.into_iter().map(|(why, count)| (why, count.unsigned_abs())).collect())
+    }
+}

@@ -1,0 +1,104 @@
+//! One edit for all letters of a list or group, shown on the first of them while it is typed.
+
+use amqp_message::time::Timestamp;
+use askama::Template;
+use axum::response::Response;
+use payload_codec::{diff::Hunk, json::MergePatch};
+
+use super::{fragment, letter_links::page_of};
+use crate::{
+    domain::{access::Right, actor::Actor, filter::LetterFilter},
+    services::triage::edit_preview::PreviewedEdit,
+    web::{
+        AppState,
+        error::WebError,
+        query::Pairs,
+        security::Visitor,
+        view::{number, text},
+    },
+};
+
+#[derive(Template, Default)]
+#[template(path = "_edit_preview.html")]
+struct EditPreview {
+    /// Why it is no edit.
+    mistake: String,
+    /// `8 of the first 10 can be edited.`
+    told: String,
+    /// Why others cannot, and how many.
+    refused: Vec<(String, usize)>,
+    letters: Vec<EditedLetter>,
+}
+
+struct EditedLetter {
+    href: String,
+    /// `orders: 019a8b7c-…`
+    title: String,
+    hunks: Vec<Hunk>,
+    is_hidden_only: bool,
+    problems: Vec<String>,
+}
+
+/// When it was asked: later ones are not meant.
+pub fn take_until(pairs: &mut Pairs) -> Result<Timestamp, WebError> {
+    let until: Option<i64> = pairs.take_parsed("until")?;
+    until.map(Timestamp::from_micros).ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))
+}
+
+/// What is typed would make of the first letters that are meant.
+pub async fn preview(
+    app: &AppState,
+    filter: &LetterFilter,
+    until: Timestamp,
+    pairs: &mut Pairs,
+    by: &Actor,
+) -> Result<Response, WebError> {
+    Visitor::need(Right::Payload)?;
+    let typed = pairs.take("merge_patch")?.unwrap_or_default();
+    let queue = pairs.take("queue")?.filter(|queue| !queue.trim().is_empty());
+    let preview = match MergePatch::read(&typed) {
+        _ if typed.trim().is_empty() => EditPreview { told: "No edit.".to_owned(), ..EditPreview::default() },
+        Err(mistake) => EditPreview { mistake: mistake.to_string(), ..EditPreview::default() },
+        Ok(patch) => EditPreview::new(app.triage.preview_edit(filter, until, &patch, queue.as_deref(), by).await?),
+    };
+    Ok(fragment::only(preview.render()?))
+}
+
+impl EditPreview {
+    fn new(previews: Vec<PreviewedEdit>) -> Self {
+        let editable = previews.iter().filter(|preview| preview.change.is_ok()).count();
+        let first = number::plural(previews.len() as u64, "dead letter");
+        let mut refused: Vec<(String, usize)> = Vec::new();
+        for why in previews.iter().filter_map(|preview| preview.change.as_ref().err()).map(|no| &no.why) {
+            match refused.iter_mut().find(|(known, _)| known == why) {
+                Some((_, letters)) => *letters += 1,
+                None => refused.push((why.clone(), 1)),
+            }
+        }
+        Self {
+            mistake: String::new(),
+            told: format!("{editable} of the first {first} can be edited."),
+            refused,
+            letters: previews.into_iter().filter_map(EditedLetter::new).collect(),
+        }
+    }
+}
+
+impl EditedLetter {
+    /// None where there is nothing to show.
+    fn new(preview: PreviewedEdit) -> Option<Self> {
+        let (hunks, problems) = match preview.change {
+            Ok(change) => (change.hunks, Vec::new()),
+            Err(no) => (Vec::new(), no.details.iter().map(|problem| text::one_line(&problem.to_string())).collect()),
+        };
+        let queue = preview.queue.as_deref().map(|queue| format!("{}: ", text::one_line(queue))).unwrap_or_default();
+        let is_hidden_only = hunks.is_empty() && problems.is_empty();
+        Some(Self {
+            href: page_of(preview.letter, None),
+            title: format!("{queue}{}", preview.letter),
+            is_hidden_only,
+            hunks,
+            problems,
+        })
+    }
+}
