@@ -124,3 +124,7 @@ on("click", ".search-list li", (line) => take(options().indexOf(line)));
 document.addEventListener("htmx:afterSettle", prepare);
 
 prepare();
+
+// What was typed while this was fetched.
+const typed = document.activeElement;
+if (typed?.matches("[data-search]") && typed.value !== typed.defaultValue) askSoon(typed);

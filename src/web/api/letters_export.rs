@@ -205,7 +205,7 @@ impl Lines {
 
     fn line(&self, letter: &Exported) -> Result<String, WebError> {
         match self {
-            Self::Json => Ok(serde_json::to_string(letter).map_err(WebError::internal)? + "\n"),
+            Self::Json => Ok(on_one_line(&serde_json::to_string(letter).map_err(WebError::internal)?) + "\n"),
             Self::Table(fields) => {
                 let letter = serde_json::to_value(&letter.letter).map_err(WebError::internal)?;
                 Ok(row(fields.iter().map(|field| match field.of(&letter) {
@@ -217,6 +217,11 @@ impl Lines {
             }
         }
     }
+}
+
+/// Payloads are laid out over lines. No text of JSON has a line break in it, so all of them are between its parts.
+fn on_one_line(json: &str) -> String {
+    json.lines().map(str::trim_start).collect()
 }
 
 fn row(cells: impl Iterator<Item = String>) -> String {

@@ -80,7 +80,8 @@ async fn a_table_has_the_columns_that_are_asked_for() {
 #[tokio::test]
 async fn what_is_hidden_is_not_in_it_unless_it_is_revealed() {
     let desk = Desk::hiding(&["ssn"]).await;
-    let body = format!("{{\"ssn\":\"{SECRET}\",\"name\":\"Zoe\"}}");
+    // Over several lines, as it is shown, too.
+    let body = format!("{{\"ssn\":\"{SECRET}\",\n \"name\":\"Zoe\"}}");
     let id = desk.receive(dead_in("orders").header("x-ssn-copy", FieldValue::string(SECRET)).body(body.clone())).await;
     let get = async |query: &str| desk.get(&format!("/api/v1/letters/export?{query}")).await.expect(200).text();
     for query in ["", "format=csv&field=payload.ssn&field=header.x-ssn-copy&field=payload.name", "reveal=false"] {
@@ -89,6 +90,7 @@ async fn what_is_hidden_is_not_in_it_unless_it_is_revealed() {
         assert!(!text.contains(&BASE64_STANDARD.encode(&body)), "{query}");
     }
     let revealed = async || desk.letter(id).await["history"].to_string().matches("\"revealed\"").count();
+    assert_eq!(items(&get("").await).len(), 1, "each is one line");
     assert_eq!(revealed().await, 0);
     let one = items(&get("reveal=true").await).remove(0);
     assert_eq!(

@@ -4,7 +4,7 @@ use axum::http::{Method, header};
 use dead_letter_office::{
     config::RetentionConfig,
     domain::{
-        access::{Role, read_memberships},
+        access::{Role, Scope, read_memberships},
         actor::Actor,
         letter::Status,
     },
@@ -18,7 +18,7 @@ use super::{
     form::Form,
     queue_page::both,
     search::index,
-    sign_in::{PASSWORD, Visit, desks, signed_in},
+    sign_in::{PASSWORD, Visit, desks, signed_in, tokens::token},
 };
 
 async fn save(desk: &Desk, name: &str, query: &str, shared: bool) -> Value {
@@ -188,6 +188,23 @@ async fn private_ones_are_nobody_elses_business() {
         // Who has the same name later is somebody else.
         desk.users.remove("otto", &Actor::command_line()).await.unwrap();
         assert_eq!(desk.store.views(&keeper("otto")).await.unwrap().len(), 1, "what vera shares");
+    }
+}
+
+/// Tokens of the command line belong to nobody, and are not all one.
+#[tokio::test]
+async fn tokens_keep_their_own() {
+    for (desk, _kept) in desks().await {
+        let scopes = [Scope::Read, Scope::Act];
+        let (one, other) = (token(&desk, "one", &scopes).await, token(&desk, "other", &scopes).await);
+        let view = json!({"name": "x", "query": "status=open"}).to_string();
+        one.ask(&desk, Method::POST, "/api/v1/views", "application/json", &view).await.expect(201);
+        let seen = async |visit: &Visit| visit.get(&desk, "/api/v1/views").await.expect(200).json()["items"].clone();
+        let mine = seen(&one).await;
+        assert_eq!((mine[0]["name"].as_str(), seen(&other).await), (Some("x"), json!([])));
+        let path = format!("/api/v1/views/{}", mine[0]["id"].as_str().unwrap());
+        other.ask(&desk, Method::DELETE, &path, "", "").await.expect(404);
+        one.ask(&desk, Method::DELETE, &path, "", "").await.expect(204);
     }
 }
 

@@ -7,7 +7,7 @@ pub mod oidc;
 mod passwords;
 mod proxy;
 mod rights;
-mod tokens;
+pub mod tokens;
 
 use axum::{
     body::Body,

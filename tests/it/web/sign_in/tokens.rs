@@ -23,7 +23,7 @@ use crate::web::{
 };
 
 /// A token of the command line.
-async fn token(desk: &Desk, name: &str, scopes: &[Scope]) -> Visit {
+pub async fn token(desk: &Desk, name: &str, scopes: &[Scope]) -> Visit {
     let lasts = Some(Duration::from_secs(60));
     let wanted = WantedToken { name, scopes: scopes.to_vec(), owner: None, teams: Vec::new(), lasts };
     Visit::bearer(&desk.tokens.add(wanted, &Actor::command_line()).await.unwrap())
