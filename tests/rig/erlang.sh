@@ -6,4 +6,5 @@ rig=$(dirname "$(readlink -f "$0")")
 dir=$1
 # shellcheck source=/dev/null
 . "$dir/environment"
-exec "$rig/release.sh" run "$dir" erl_call -n "$RABBITMQ_NODENAME" -c "$(<"$dir/home/.erlang.cookie")" -e
+# A name of its own: it goes by that of its user otherwise, and a node takes one connection of each name.
+exec "$rig/release.sh" run "$dir" erl_call -h "eval-$$" -n "$RABBITMQ_NODENAME" -c "$(<"$dir/home/.erlang.cookie")" -e
