@@ -19,6 +19,7 @@ use dead_letter_office::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         enrichment::Enrichment,
+        grouping_rules::GroupingRules,
         health::WorkerBoard,
         intake::{Intake, IntakeSource},
         policies::Policies,
@@ -101,12 +102,14 @@ pub async fn enrichment(database: &TestDatabase, rules: &[Rule], feed: ChangeFee
     let changes = AuditedStore::new(Arc::clone(&database.store), clock.clone(), feed.clone(), Wakeup::default());
     let in_force = Rules::new(None, changes.clone(), clock.clone());
     in_force.reload().await.expect("rules");
+    let grouping_rules = GroupingRules::new(changes.clone(), clock.clone());
     let schemas = Schemas::new(changes, clock.clone());
     Enrichment {
         store: Arc::clone(&database.store),
         reader: Reader::new(schemas.clone(), DecodeConfig::default()),
         schemas,
         rules: in_force,
+        grouping_rules,
         clock,
         metrics: Metrics::default(),
         feed,

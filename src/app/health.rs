@@ -29,7 +29,7 @@ pub async fn health(config: &Config, ready: bool) -> anyhow::Result<ExitCode> {
     let url = format!("{scheme}://{}/{path}", reachable(config.web.listen));
     let answer = client.get(&url).send().await.with_context(|| format!("no answer from {url}"))?;
     let is_well = answer.status().is_success();
-    print(&answer.text().await?);
+    super::answer(format_args!("{}", answer.text().await?));
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -95,11 +95,6 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
         ip => ip,
     };
     SocketAddr::new(ip, listen.port())
-}
-
-#[expect(clippy::print_stdout, reason = "the answer of the command")]
-fn print(answer: &str) {
-    println!("{answer}");
 }
 
 #[cfg(test)]

@@ -14,7 +14,12 @@ mod services;
 mod watch;
 mod web;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{
+    fmt,
+    io::{self, Write},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use reload::{Reload, Replaceable};
 use services::Services;
@@ -26,6 +31,8 @@ use crate::{
         change_feed::DatabaseWatch,
         clock_watch::ClockWatch,
         enrichment::Enrichment,
+        group_moves::GroupMoves,
+        grouping_rules::Regrouping,
         health::{HealthWatch, Probe},
         intake::{Intake, IntakeSource},
         policies::Policies,
@@ -122,8 +129,15 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
             lifecycle.spawn("scheduler", scheduler.run(lifecycle.stopping()));
         }
     }
-    let Services { policies, rules, schemas, feed, .. } = &services;
-    lifecycle.start_worker(Settings::new(policies.clone(), rules.clone(), schemas.clone(), feed));
+    let Services { policies, rules, grouping_rules, schemas, feed, .. } = &services;
+    let settings = Settings {
+        policies: policies.clone(),
+        rules: rules.clone(),
+        grouping_rules: grouping_rules.clone(),
+        schemas: schemas.clone(),
+        changes: feed.subscribe(),
+    };
+    lifecycle.start_worker(settings);
     let wakeups = vec![services.wakeup.clone(), services.outbox.clone()];
     if let Some((announcer, listener)) = processes::between(&services.store, feed, wakeups) {
         lifecycle.start_worker(announcer);
@@ -138,6 +152,7 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
             reader: services.reader.clone(),
             schemas: services.schemas.clone(),
             rules: services.rules.clone(),
+            grouping_rules: services.grouping_rules.clone(),
             clock: services.clock.clone(),
             metrics: services.metrics.clone(),
             feed: services.feed.clone(),
@@ -146,6 +161,8 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
         lifecycle.start_worker(enrichment);
         let (store, clock) = (Arc::clone(&services.store), services.clock.clone());
         lifecycle.start_worker(Snoozes::new(store, clock, services.feed.clone()));
+        lifecycle.start_worker(Regrouping(services.grouping_rules.clone()));
+        lifecycle.start_worker(GroupMoves { store: Arc::clone(&services.store), feed: services.feed.clone() });
         services.store.prepare_search(search::settings(&config.search, &config.decode)).await?;
         let (store, reader) = (Arc::clone(&services.store), services.reader.clone());
         let (clock, feed) = (services.clock.clone(), services.feed.clone());
@@ -181,4 +198,9 @@ fn sources(roles: &Roles, policies: &Policies) -> Vec<IntakeSource> {
     let retrier = roles.has(Role::Retry).then(|| [IntakeSource::DeadLetters(policies.clone()), IntakeSource::Due]);
     let intake = roles.has(Role::Intake).then_some(IntakeSource::Obituaries);
     intake.into_iter().chain(retrier.into_iter().flatten()).collect()
+}
+
+/// Prints a line of what a command answers. A reader that goes away early, as `head` does, is no failure.
+fn answer(line: fmt::Arguments<'_>) {
+    _ = writeln!(io::stdout(), "{line}");
 }

@@ -15,6 +15,7 @@ use crate::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
+        grouping_rules::GroupingRules,
         health::{Health, WorkerBoard},
         incidents,
         live::Live,
@@ -35,6 +36,7 @@ pub(super) struct Services {
     pub(super) changes: AuditedStore,
     pub(super) policies: Policies,
     pub(super) rules: Rules,
+    pub(super) grouping_rules: GroupingRules,
     pub(super) schemas: Schemas,
     pub(super) reader: Reader,
     pub(super) board: BrokerBoard,
@@ -83,6 +85,8 @@ impl Services {
         if let Some(problem) = rules.problem() {
             anyhow::bail!("rules.file: {problem}");
         }
+        let grouping_rules = GroupingRules::new(changes.clone(), clock.clone());
+        grouping_rules.reload().await?;
         let schemas = Schemas::new(changes.clone(), clock.clone());
         schemas.reload().await?;
         let outbox = Wakeup::default();
@@ -107,6 +111,7 @@ impl Services {
             changes,
             policies,
             rules,
+            grouping_rules,
             reader: Reader::new(schemas.clone(), config.decode.clone()),
             schemas,
             health: Health::new(board.clone(), workers.clone(), clock.clone()),

@@ -63,6 +63,7 @@ pub(super) fn start(
         triage,
         policies: services.policies,
         rules: services.rules,
+        grouping_rules: services.grouping_rules,
         causes: Causes::new(services.reader.clone()),
         reader: services.reader,
         schemas: services.schemas,

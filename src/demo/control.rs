@@ -125,10 +125,13 @@ struct ControlPage {
     services: Vec<ServiceState>,
 }
 
+/// As on the pages of dlo itself.
+const HEADERS: [(&str, &str); 2] = [("x-frame-options", "DENY"), ("x-content-type-options", "nosniff")];
+
 async fn page(State(control): State<Control>) -> Response {
     let page = ControlPage { services: ServiceState::all(&control.switches), dlo: control.dlo };
     match page.render() {
-        Ok(html) => Html(html).into_response(),
+        Ok(html) => (HEADERS, Html(html)).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }

@@ -10,6 +10,7 @@ word_enum! {
         Letters = "letters",
         Groups = "groups",
         Rules = "rules",
+        GroupingRules = "grouping_rules",
         Policies = "policies",
         Queues = "queues",
         Schemas = "schemas",
@@ -73,7 +74,7 @@ impl Concerns {
 impl Area {
     /// Whether it is about what holds for all queues, and so for everybody.
     pub const fn is_for_all(self) -> bool {
-        matches!(self, Self::Rules | Self::Policies | Self::Schemas | Self::Mappings)
+        matches!(self, Self::Rules | Self::GroupingRules | Self::Policies | Self::Schemas | Self::Mappings)
     }
 }
 

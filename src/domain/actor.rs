@@ -39,7 +39,9 @@ word_enum! {
 impl Actor {
     /// What the system does by itself is done by `dlo`.
     pub const SYSTEM: &str = "dlo";
-    /// Whoever uses an system without sign-in, which listens on loopback only.
+    /// Merges groups that grouping rules make alike.
+    pub const GROUPING_RULES: &str = "grouping rules";
+    /// Whoever uses a system without sign-in, which listens on loopback only.
     pub const LOCAL: &str = "local user";
     /// Whoever has the command line of the server.
     pub const COMMAND_LINE: &str = "command line";

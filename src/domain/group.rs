@@ -57,6 +57,11 @@ impl Group {
     /// What needs attention of who has it: neither set aside nor done.
     pub const TO_DO: &[Phase] = &[Phase::Open, Phase::Acknowledged];
 
+    /// All letters in it.
+    pub fn letters(&self) -> u64 {
+        self.n_open() + self.scheduled + self.retried + self.discarded
+    }
+
     /// The state after a command; `None` where it makes no difference.
     ///
     /// # Errors

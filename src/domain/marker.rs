@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{
     activity::{Area, AuditEntry, Concerns},
     actor::Actor,
-    rights::QueueScope,
+    rights::{QueueScope, Right},
 };
 
 word_enum! {
@@ -64,6 +64,11 @@ impl Marker {
     /// Whether it is about every queue, of whatever team.
     pub fn is_for_all(&self) -> bool {
         self.queues.is_empty() && self.within.is_everything()
+    }
+
+    /// Whether they could have set it: nobody else removes it.
+    pub fn is_removed_by(&self, who: &Actor) -> bool {
+        self.within.is_within(&who.scope(Right::Mark))
     }
 
     /// What is written down about setting or removing it.

@@ -6,6 +6,9 @@
 //! It reads one line of at most [`MAX_READ`] characters, goes through it once, and never looks back or ahead by more
 //! than that; what comes out has at most [`MAX_TEXT`] characters. Nothing can make it fail.
 //!
+//! What people add to that are *grouping rules*: a [`Rewriter`] puts a placeholder where their patterns match, in what
+//! [`alike`] returns.
+//!
 //! # What stays
 //! - Words, class names and names of hosts: they say what is wrong. Of a URL also its path, but for the ids in it.
 //! - A status of HTTP (`HTTP 503`, `status code 404`, `503 Service Unavailable`) and the codes that databases and
@@ -15,6 +18,8 @@
 
 mod codes;
 mod key;
+mod regrouping;
+mod rewriter;
 mod text;
 mod url;
 mod word;
@@ -23,6 +28,8 @@ mod word;
 mod tests;
 
 pub use key::id;
+pub use regrouping::{Alike, to_merge, to_split};
+pub use rewriter::{Rewriter, check_pattern};
 
 /// Characters of a message that are looked at.
 pub const MAX_READ: usize = 1_000;

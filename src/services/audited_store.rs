@@ -274,7 +274,7 @@ impl AuditedStore {
     }
 
     /// All processes read it anew.
-    fn log_setting(&self, entry: &AuditEntry) {
+    pub(super) fn log_setting(&self, entry: &AuditEntry) {
         log(entry);
         self.feed.settings_changed();
     }

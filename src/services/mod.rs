@@ -4,8 +4,10 @@
 //! "lost". This floor knows the database and the brokers; it knows no HTTP.
 
 mod audit_log;
+mod audited_grouping_rules;
 mod audited_jobs;
 mod audited_markers;
+mod audited_merges;
 mod audited_queues;
 pub mod audited_store;
 pub mod audited_views;
@@ -17,6 +19,8 @@ pub mod decoding;
 pub mod digests;
 pub mod enrichment;
 pub mod getting_started;
+pub mod group_moves;
+pub mod grouping_rules;
 mod halving;
 pub mod health;
 pub mod idempotency;

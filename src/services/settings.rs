@@ -6,7 +6,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    change_feed::{ChangeFeed, Changes},
+    change_feed::Changes,
+    grouping_rules::GroupingRules,
     policies::Policies,
     rules::Rules,
     schemas::Schemas,
@@ -17,18 +18,13 @@ use crate::store::StoreError;
 /// How soon a change is noticed that nobody announces: in the file of rules, on SQLite, or behind a pooler.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Policies, rules, mappings and schemas. While the database does not answer, what is known stays in force.
+/// Policies, rules of both kinds, mappings and schemas. While the database does not answer, what is known stays in force.
 pub struct Settings {
-    policies: Policies,
-    rules: Rules,
-    schemas: Schemas,
-    changes: watch::Receiver<Changes>,
-}
-
-impl Settings {
-    pub fn new(policies: Policies, rules: Rules, schemas: Schemas, feed: &ChangeFeed) -> Self {
-        Self { policies, rules, schemas, changes: feed.subscribe() }
-    }
+    pub policies: Policies,
+    pub rules: Rules,
+    pub grouping_rules: GroupingRules,
+    pub schemas: Schemas,
+    pub changes: watch::Receiver<Changes>,
 }
 
 impl Worker for Settings {
@@ -42,6 +38,7 @@ impl Worker for Settings {
     async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
         self.policies.reload().await?;
         self.rules.reload().await?;
+        self.grouping_rules.reload().await?;
         self.schemas.reload().await?;
         Ok(Next::Later)
     }

@@ -14,7 +14,6 @@ use crate::domain::{
     actor::Actor,
     filter::LetterFilter,
     marker::{Marker, MarkerFilter, MarkerPlace},
-    rights::{QueueScope, Right},
 };
 
 /// What a [`Row`] is made of.
@@ -157,8 +156,7 @@ impl Store {
             RETURNING id, at, kind, title, service, queues, link, within, set_by, set_at";
         let mut tx = self.db.begin().await?;
         let row: Option<Row> = on!(&mut tx, |tx| sqlx::query_as(REMOVE).bind(id).fetch_optional(&mut **tx).await?);
-        let theirs: QueueScope = by.scope(Right::Mark);
-        let removed = row.map(Marker::try_from).transpose()?.filter(|marker| marker.within.is_within(&theirs));
+        let removed = row.map(Marker::try_from).transpose()?.filter(|marker| marker.is_removed_by(by));
         let Some(marker) = removed else { return Ok(None) };
         audit::append(&mut tx, &marker.entry("remove", by, at)).await?;
         tx.commit().await?;

@@ -19,6 +19,7 @@ mod counts;
 mod db;
 mod dump;
 mod error;
+mod grouping_rules;
 mod groups;
 mod idempotency;
 mod jobs;
@@ -53,7 +54,9 @@ pub use clock::SetBack;
 pub use counts::slices::SLICE;
 pub use dump::{DumpError, LEFT_OUT, exported_tables};
 pub use error::{ChangeError, StoreError};
+pub use grouping_rules::RuleAdded;
 pub use groups::{
+    merging::MergeOrder,
     state::{GroupOrder, GroupReport},
     waking::Waiting,
 };
@@ -61,10 +64,9 @@ pub use idempotency::{KeptAnswer, KeyClaim, KeyedCall};
 pub use jobs::bulk::ClaimedBulk;
 pub use jobs::held_back::{Advance, HeldBack};
 
-pub use letters::edits::{EditOrder, EditedMessage, LetterEdits, Original};
 pub use letters::enrichment::{Enriched, Exhausted};
 pub use letters::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded, SentOn};
-pub use letters::order::Order;
+pub use letters::order::{EditOrder, EditedMessage, LetterEdits, Order, Original};
 pub use letters::sweep::Sweep;
 pub use notifications::digest_figures::DigestScope;
 pub use notifications::digests::{DigestPlace, DigestRecord, NewDigest, Sending, SlotState};

@@ -77,7 +77,12 @@ async fn contents(name: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response
 /// The stylesheet with what it imports in place: one answer instead of one for each file.
 fn with_imports(stylesheet: &str) -> String {
     let whole: String = stylesheet.lines().map(|line| imported(line).unwrap_or_else(|| format!("{line}\n"))).collect();
-    without_comments(&whole).lines().map(|line| line.trim_start().to_owned() + "\n").collect()
+    without_comments(&whole)
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| !line.is_empty())
+        .map(|line| line.to_owned() + "\n")
+        .collect()
 }
 
 fn without_comments(css: &str) -> String {
@@ -128,7 +133,7 @@ mod tests {
     #[test]
     fn comments_and_indents_are_left_out() {
         assert_eq!(without_comment_lines("// a\nif (b) {\n  // c\n  d(\"//\");\n}\n"), "if (b) {\nd(\"//\");\n}\n");
-        assert_eq!(with_imports("/* a */\np { /* b\n c */\n  color: red;\n}"), "\np { \ncolor: red;\n}\n");
+        assert_eq!(with_imports("/* a */\np { /* b\n c */\n  color: red;\n}"), "p { \ncolor: red;\n}\n");
     }
 
     /// A brace too many ends the file's layer, and what comes next is dropped.

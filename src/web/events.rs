@@ -18,20 +18,26 @@ use axum::{
     },
 };
 use futures_util::{Stream, stream};
-use tokio::sync::watch::Receiver;
+use tokio::{sync::watch::Receiver, time::timeout};
 
 use super::{
     AppState,
     pages::banner,
     security::{Peer, Visitor, visitor_of},
 };
-use crate::{domain::access::Right, services::change_feed::Changes};
+use crate::{config::AuthMode, domain::access::Right, services::change_feed::Changes};
 
 /// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
 
 /// A page that hears nothing for longer takes the server for gone.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
+/// Who listens is looked up no longer than this: a database that hangs must not keep from them that it does.
+const LOOKUP: Duration = Duration::from_secs(1);
+
+/// Said in place of what is wrong, where the page cannot ask for that: who asks is in the database.
+const AWAY: &str = "away";
 
 /// Sends `changes` whenever letters or brokers have changed, `health` when something else is wrong with the server than
 /// before, and each once at the beginning: whoever comes back after a pause has to catch up.
@@ -122,10 +128,13 @@ impl Watcher {
 
     /// Whether whoever listens may not come in any more. As long as the database is away that is not known.
     async fn is_over(&self) -> bool {
-        let visitor = visitor_of(&self.app, &self.headers, self.peer, false).await;
-        match visitor {
-            Ok(visitor) => !visitor.may(Right::Read),
-            Err(error) => !error.status.is_server_error(),
+        if self.app.health.is_database_away() {
+            return false;
+        }
+        match timeout(LOOKUP, visitor_of(&self.app, &self.headers, self.peer, false)).await {
+            Ok(Ok(visitor)) => !visitor.may(Right::Read),
+            Ok(Err(error)) => !error.status.is_server_error(),
+            Err(_) => false,
         }
     }
 
@@ -140,13 +149,19 @@ impl Watcher {
         }
     }
 
+    fn health_now(&mut self) -> String {
+        let seen = *self.health.borrow_and_update();
+        let is_away = self.app.health.is_database_away() && self.app.sign_in.mode() != AuthMode::None;
+        if is_away { AWAY.to_owned() } else { banner::changes(seen) }
+    }
+
     fn event(&mut self, told: &Told) -> Event {
         match told {
             Told::Changes => {
                 let (feed, brokers) = (*self.changes.borrow_and_update(), *self.brokers.borrow_and_update());
                 Event::default().event("changes").data(text(feed, brokers, self.is_confined))
             }
-            Told::Health => Event::default().event("health").data(banner::changes(*self.health.borrow_and_update())),
+            Told::Health => Event::default().event("health").data(self.health_now()),
         }
     }
 }

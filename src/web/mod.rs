@@ -15,6 +15,7 @@ mod call_body;
 mod came_from;
 mod codes;
 mod connections;
+mod crowded;
 mod delay;
 mod docs;
 mod draft;
@@ -23,6 +24,7 @@ mod events;
 mod fault;
 mod formats;
 mod group_order;
+mod grouping_rule_draft;
 mod head_faults;
 mod health;
 mod idempotency;
@@ -31,6 +33,7 @@ mod input;
 mod letter_tab;
 mod limits;
 mod marker_draft;
+mod marker_removal;
 mod marks;
 mod order;
 mod pacing;
@@ -97,6 +100,7 @@ use crate::{
         decoding::reader::Reader,
         digests::Digests,
         getting_started::GettingStarted,
+        grouping_rules::GroupingRules,
         health::Health,
         idempotency::Keys,
         policies::Policies,
@@ -118,6 +122,8 @@ pub struct AppState {
     pub policies: Policies,
     /// What says how important letters are.
     pub rules: Rules,
+    /// What makes errors alike beside what is alike by itself.
+    pub grouping_rules: GroupingRules,
     /// What messages are made of.
     pub schemas: Schemas,
     /// Reads them.
@@ -239,6 +245,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(middleware::from_fn_with_state(is_tls, security::set_headers))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
         .layer(CatchPanicLayer::custom(error::on_panic))
+        .layer(middleware::from_fn(crowded::refuse))
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time))

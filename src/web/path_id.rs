@@ -19,6 +19,7 @@ use super::error::WebError;
 use crate::{
     domain::{
         group::{Group, GroupId},
+        grouping_rule::GroupingRule,
         job::Job,
         letter::{Letter, LetterId},
         mapping::{Mapping, MappingId},
@@ -55,6 +56,7 @@ identified! {
     Letter, LetterId, "dead letter";
     Group, GroupId, "group", " One that no letter is in any more is forgotten after a while.";
     Rule, RuleId, "rule";
+    GroupingRule, Uuid, "grouping rule";
     SchemaRecord, SchemaId, "schema";
     Job, Uuid, "job";
     Mapping, MappingId, "mapping";

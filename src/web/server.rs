@@ -8,8 +8,7 @@ use std::{convert::Infallible, sync::Arc};
 use axum::{
     Router,
     body::Body,
-    http::{Request, Response, StatusCode, header},
-    response::IntoResponse,
+    http::{Request, Response},
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -25,7 +24,7 @@ use tower::ServiceExt;
 
 use super::{
     connections::{Connection, Connections},
-    health::PROBES,
+    crowded::Reserved,
     limits::Limits,
     security::{Peer, is_within},
 };
@@ -120,7 +119,10 @@ async fn converse(
         async move {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(peer);
-            let response = answer(router, request, is_reserve).await;
+            if is_reserve {
+                request.extensions_mut().insert(Reserved);
+            }
+            let response = answer(router, request).await;
             Ok::<_, Infallible>(response.map(|body| busy.around(body)))
         }
     });
@@ -138,11 +140,7 @@ async fn converse(
     }
 }
 
-async fn answer(router: Router, request: Request<Body>, is_reserve: bool) -> Response<Body> {
-    if is_reserve && !PROBES.contains(&request.uri().path()) {
-        let after = [(header::RETRY_AFTER, "2"), (header::CONNECTION, "close")];
-        return (StatusCode::SERVICE_UNAVAILABLE, after, "Too many connections.").into_response();
-    }
+async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
     match router.oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},

@@ -8,15 +8,15 @@ import "./menus.js";
 import "./refresh.js";
 import "./requests.js";
 import "./rows.js";
-import "./swaps.js";
 import "./times.js";
-import "./toasts.js";
 
 // What only some pages have is fetched when there is something of it.
-const PARTS = { chart: ".chart-bars", edit: "#text", find: "[data-find]", pace: ".pace-box", payload: "#payload" };
+const PARTS = { chart: ".chart-bars", edit: "#text", pace: ".pace-box", payload: "#payload" };
 const fetchParts = () => Object.entries(PARTS).forEach(([name, at]) => one(at) && import(`./${name}.js`));
 
 document.addEventListener("htmx:afterSettle", fetchParts);
 fetchParts();
 
+// What somebody types in is fetched when they are there.
+on("focusin", "[data-find]", () => import("./find.js"));
 on("focusin", "[data-search]", () => import("./search.js"));

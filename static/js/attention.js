@@ -45,6 +45,6 @@ on("click", "[data-desktop]", async () => {
   show();
 });
 
-document.addEventListener("htmx:afterSettle", show);
+document.addEventListener("htmx:afterSwap", show); // before anybody sees what was swapped in
 document.addEventListener("htmx:oobAfterSwap", show);
 show();

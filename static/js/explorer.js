@@ -6,7 +6,9 @@ const TOLD = ["location", "etag", "retry-after", "x-request-id"]; // headers of 
 
 const calls = all(".api-call");
 
-const fields = (form, place) => all(`[data-in="${place}"]`, form).filter((field) => field.value);
+const isFilled = (field) => (field.type === "checkbox" ? field.checked : field.value);
+
+const fields = (form, place) => all(`[data-in="${place}"]`, form).filter(isFilled);
 
 const address = (call) => {
   const form = one("form", call);

@@ -57,3 +57,7 @@ on("keydown", "[data-find]", (field, event) => {
   event.preventDefault();
   find(field, event.shiftKey ? -1 : 1);
 });
+
+// What was typed before this was here.
+const typed = document.activeElement;
+if (typed?.matches("[data-find]") && typed.value) find(typed, 0);

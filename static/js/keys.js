@@ -1,7 +1,7 @@
 // Keyboard shortcuts; templates/_help.html lists them.
 import { all, on, one } from "./dom.js";
 import { closeMenus, closePopovers } from "./menus.js";
-import { act, delay, isListShown, open, toggle, walk } from "./rows.js";
+import { act, delay, focusAgain, isListShown, open, toggle, walk } from "./rows.js";
 
 const PATIENCE = 1500; // how long after g the key may come that says where to
 
@@ -61,7 +61,9 @@ document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
   if (isTyping(event.target)) {
     const isCompleted = event.target.getAttribute("aria-expanded") === "true";
-    if (event.key === "Escape" && !isCompleted && !closeMenus()) event.target.blur();
+    if (event.key !== "Escape" || isCompleted) return;
+    if (!closeMenus()) event.target.blur();
+    focusAgain();
     return;
   }
   const target = event.timeStamp - went < PATIENCE && one(`[data-go="${CSS.escape(event.key)}"]`);

@@ -13,10 +13,11 @@ const CUT_AFTER = 2000; // a shorter break, as of a restart, is nobody's concern
 const SILENCE = 25000; // the server says something every 10 s
 
 let isPaused = false;
+let isUntold = false; // whether the server says that the database is away, and could not say more
 let heard = null; // what the server says has changed, as of its last event
 let known = null; // as of what is shown
 let gap = QUICKEST;
-let shownAt = -Infinity;
+let shownAt = 0; // a page is new when it is opened
 let showTimer = 0;
 
 let source = null;
@@ -32,7 +33,7 @@ const shown = () => {
   clearTimeout(showTimer);
   showTimer = 0;
   shownAt = now();
-  if (isPaused) return;
+  if (isPaused || isAway()) return;
   known = heard;
   htmx.trigger(document.body, "dlo:changes");
 };
@@ -49,11 +50,14 @@ const arrive = () => {
   known = one("#side")?.dataset.changes ?? null;
 };
 
+// Whether the database is away: what is asked for now would fail.
+export const isAway = () => isUntold || Boolean(one("#health[data-away]"));
+
 // The button that says so and lets the page stand still.
 export const showState = () => {
   const button = one("#live");
   if (!button) return;
-  const state = isCut ? "cut" : isPaused ? "paused" : "live";
+  const state = isCut ? "cut" : isAway() ? "away" : isPaused ? "paused" : "live";
   button.dataset.state = state;
   one("span:last-child", button).textContent = button.dataset[state];
 };
@@ -73,6 +77,16 @@ const show = (cut) => {
   if (notice) notice.hidden = !cut;
 };
 
+const hearOfHealth = (data) => {
+  const was = isAway();
+  isUntold = data === "away";
+  one("#away").hidden = !isUntold || Boolean(one("#health[data-away]"));
+  showState();
+  if (isUntold) return;
+  if (one("#health")?.dataset.health !== data) htmx.trigger(document.body, "dlo:health");
+  else if (was) change();
+};
+
 const hear = () => {
   heardAt = now();
   pause = SHORTEST_PAUSE;
@@ -83,6 +97,10 @@ const hear = () => {
 const leaveIfSignedOut = async () => {
   const answer = await fetch("/banner", { cache: "no-store" }).catch(() => null);
   if (answer?.redirected) location.reload();
+  if (answer?.status !== 503) return;
+  hearOfHealth("away");
+  clearTimeout(cutTimer);
+  cutTimer = 0;
 };
 
 const lose = () => {
@@ -106,7 +124,7 @@ const listen = () => {
   });
   source.addEventListener("health", ({ data }) => {
     hear();
-    if (one("#health")?.dataset.health !== data) htmx.trigger(document.body, "dlo:health");
+    hearOfHealth(data);
   });
   source.addEventListener("error", lose);
 };
@@ -152,6 +170,12 @@ document.addEventListener("htmx:oobAfterSwap", ({ detail }) => {
   showState();
 });
 document.addEventListener("dlo:missed", change);
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  if (detail.elt.id !== "health") return;
+  const isStill = isAway();
+  showState();
+  if (!isStill) change();
+});
 
 addEventListener("pagehide", stop);
 addEventListener("pageshow", listen);

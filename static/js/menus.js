@@ -1,4 +1,4 @@
-// Menus that close by themselves, and fields that submit when they change.
+// What closes by itself: menus, popovers and toasts; and fields that submit when they change.
 import { all, on, one } from "./dom.js";
 
 // Closes all menus but that one; says whether any was open.
@@ -18,3 +18,22 @@ export const closePopovers = () => {
 document.addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu-box")));
 
 on("change", "[data-submits]", (select) => select.form.requestSubmit(one("button", select.form)));
+
+// Toasts go by themselves, unless one is at them or they tell of a failure.
+const SHOWN_FOR = 15000;
+
+let timer = 0;
+
+const fade = () => {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const toast = one(".toast-box:not(.is-failed)");
+    if (toast?.matches(":hover, :focus-within")) fade();
+    else toast?.remove();
+  }, SHOWN_FOR);
+};
+
+on("click", "[data-dismiss]", (button) => button.closest(".toast-box").remove());
+
+new MutationObserver(fade).observe(one("#toasts"), { childList: true });
+fade();

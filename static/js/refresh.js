@@ -1,6 +1,8 @@
 // Brings what is shown up to date in place: the page is asked for again, and its live parts are changed to what it says
 // now. Nothing moves that is pointed at or worked with; rows come in only when they are asked for.
 import { all, one } from "./dom.js";
+import { isOwn } from "./requests.js";
+import { countSelected, focusAgain, links, rowOf } from "./rows.js";
 
 let isAsking = false;
 let hasMissed = false;
@@ -21,6 +23,15 @@ const isBusy = (part) =>
 const shape = (part) => all("*", part).map((element) => element.localName + element.id).join();
 
 const FIELDS = "input, select, textarea, details[open]"; // belong to whoever fills them in
+
+// It is fetched when something has changed for the first time.
+let morphing = null;
+const fetchMorphing = () =>
+  (morphing ??= new Promise((fetched, failed) => {
+    const script = document.createElement("script");
+    Object.assign(script, { src: new URL("../idiomorph.min.js", import.meta.url), onload: fetched, onerror: failed });
+    document.head.append(script);
+  }).catch(() => (morphing = null)));
 
 const morph = (old, now) => {
   const beforeNodeMorphed = (node) => !node.matches?.(FIELDS);
@@ -70,12 +81,13 @@ const refresh = async () => {
   if (isAsking) return void (hasMissed = true);
   const [address, before] = [location.href, swaps];
   isAsking = true;
-  const answer = await fetch(address, { cache: "no-store", headers: { "dlo-refresh": "1" } }).catch(() => null);
+  const asked = fetch(address, { cache: "no-store", headers: { "dlo-refresh": "1" } });
+  const [answer] = await Promise.all([asked, fetchMorphing()]).catch(() => []);
   const text = await answer?.text().catch(() => null);
   isAsking = false;
-  if (hasMissed || !text || answer.status >= 500) miss();
+  if (hasMissed || !text || !morphing || answer.status >= 500) miss();
   hasMissed = false;
-  if (!answer?.ok || answer.redirected || !text || swaps !== before || location.href !== address) return;
+  if (!answer?.ok || answer.redirected || !text || !morphing || swaps !== before || location.href !== address) return;
   const page = new DOMParser().parseFromString(text, "text/html");
   all("[data-fresh]").forEach((part) => {
     const now = page.getElementById(part.id);
@@ -85,3 +97,51 @@ const refresh = async () => {
 };
 
 document.addEventListener("dlo:changes", refresh);
+
+// What has to be put right when htmx has replaced a part of the page.
+const NARROW = "(width <= 1180px)"; // where a letter takes the place of the list, as in css/pages/letters.css
+
+let listAt = 0; // how far the list was scrolled before a letter took its place
+
+const settle = () => {
+  const letter = one("#pane .letter-view")?.dataset.letter;
+  links().forEach((link) => {
+    link.ariaCurrent = letter && one("input", rowOf(link)).value === letter ? "true" : null;
+  });
+  all(".chart-bars").forEach((chart) => (chart.tabIndex = 0));
+  countSelected();
+};
+
+// Whoever used what is gone now must not find themselves at the top of the page; what asks once more is answered next.
+const refocus = () => {
+  if (document.activeElement !== document.body) return;
+  const question = one(".confirm-box [data-does]");
+  if (question) question.focus();
+  else if (!focusAgain()) one("#main").focus({ preventScroll: true });
+};
+
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  // The page may have moved on since the form was made, by opening a letter beside the list.
+  if (detail.verb === "post") detail.parameters.back = location.pathname + location.search;
+});
+
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.target.id === "pane" && one(".list-box")?.offsetParent) listAt = scrollY;
+});
+
+// What is brought up to date by itself stays as it is while somebody is at it.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { target } = detail;
+  if (target.matches("[data-keeps-open]") && target.querySelector("details[open], :focus")) detail.shouldSwap = false;
+});
+
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  settle();
+  // What comes by itself moves nobody.
+  if (!isOwn(detail.requestConfig)) refocus();
+  if (detail.target.id === "pane" && matchMedia(NARROW).matches) scrollTo(0, one("#pane .letter-view") ? 0 : listAt);
+});
+
+document.addEventListener("dlo:refreshed", settle);
+
+settle();

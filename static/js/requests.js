@@ -1,7 +1,7 @@
 // Says of each request of somebody's that it runs, that it failed, and offers to try again. Nothing that was entered is
 // lost by that.
 import { on, one } from "./dom.js";
-import { isLost, listenAgain } from "./live.js";
+import { isAway, isLost, listenAgain } from "./live.js";
 
 const SHOWN_AFTER = 200;
 const SLOW_AFTER = 5000;
@@ -113,6 +113,7 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 // What leads to another page: whether the server is there is asked first, or this page with all that was entered would be
 // gone with it.
 const isThere = async () => {
+  if (isAway()) throw new Error("there is no database");
   const answer = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
   if (answer.status >= 502) throw new Error(`a proxy answers ${answer.status}`);
 };
@@ -127,7 +128,7 @@ const leave = async (element, go, retry) => {
   } catch {
     element.classList.remove("htmx-request");
     end(element);
-    fail(one("#unanswered").dataset.gone, retry);
+    fail(one("#unanswered").dataset[isAway() ? "away" : "gone"], retry);
   }
 };
 
@@ -149,7 +150,7 @@ const isElsewhere = (link) =>
 
 // While the server is there, links need no question.
 on("click", "a[href]", (link, event) => {
-  if (!isLost() || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (!(isLost() || isAway()) || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   if (isElsewhere(link)) return;
   event.preventDefault();
   leave(link, () => location.assign(link.href), () => link.click());

@@ -61,6 +61,22 @@ export const walk = (step) => {
   byKeys = true;
   rows[to]?.focus();
   rows[to]?.scrollIntoView({ block: "nearest" });
+  follow();
+};
+
+let isFollowing = false; // whether the letter beside the list is on its way
+
+// Opens the letter one has come to beside the list, where one is open; of those that are walked past meanwhile, the last.
+const follow = () => {
+  const link = links()[here()];
+  if (isFollowing || !link?.matches("#rows a") || link.ariaCurrent || !one("#pane .letter-view")) return;
+  isFollowing = true;
+  const end = () => {
+    isFollowing = false;
+    if (links()[here()] !== link) follow();
+  };
+  // A walk is one step of the history. What fails is said of the request.
+  htmx.ajax("GET", link.href, { source: link, target: "#pane", swap: "outerHTML show:none", replace: "true" }).then(end, end);
 };
 
 export const open = () => links()[here()]?.click();

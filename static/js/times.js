@@ -105,7 +105,7 @@ on("click", "[data-times]", () => {
   showTimes();
 });
 
-document.addEventListener("htmx:afterSettle", showTimes);
+document.addEventListener("htmx:afterSwap", showTimes);
 document.addEventListener("htmx:oobAfterSwap", showTimes);
 document.addEventListener("dlo:refreshed", showTimes);
 setInterval(tick, 1000);

@@ -80,13 +80,16 @@ struct Body {
     task: Option<Value>,
     id: Option<IgnoredAny>,
     args: Option<IgnoredAny>,
+    /// TaskIQ, with `task_id` beside it; what hands its failures over may send no headers of its.
+    task_name: Option<String>,
+    task_id: Option<IgnoredAny>,
     /// Dramatiq, with `queue_name` beside it.
     actor_name: Option<String>,
     queue_name: Option<IgnoredAny>,
 }
 
 fn body(evidence: &Evidence) -> Option<String> {
-    const SIGNS: [&str; 4] = ["\"job_class\"", "\"pattern\"", "\"task\"", "\"actor_name\""];
+    const SIGNS: [&str; 5] = ["\"job_class\"", "\"pattern\"", "\"task\"", "\"task_name\"", "\"actor_name\""];
     if !SIGNS.iter().any(|sign| evidence.mentions(sign)) {
         return None;
     }
@@ -98,7 +101,8 @@ fn body(evidence: &Evidence) -> Option<String> {
     let task = body.task.filter(|_| body.id.is_some() && body.args.is_some());
     let task = task.and_then(|task| task.as_str().map(str::to_owned));
     let actor = body.actor_name.filter(|_| body.queue_name.is_some());
-    body.job_class.or(pattern).or(task).or(actor)
+    let taskiq = body.task_name.filter(|_| body.task_id.is_some());
+    body.job_class.or(pattern).or(task).or(taskiq).or(actor)
 }
 
 #[cfg(test)]
@@ -157,6 +161,8 @@ mod tests {
         let mut taskiq = header("task_name", "billing:charge");
         taskiq.headers.set("task_id", FieldValue::string("1"));
         check(taskiq, Some("billing:charge"));
+        check(body(r#"{"task_id":"1","task_name":"billing:charge","args":[]}"#), Some("billing:charge"));
+        check(body(r#"{"task_name":"billing:charge"}"#), None);
     }
 
     #[test]

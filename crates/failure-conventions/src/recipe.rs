@@ -42,7 +42,7 @@ fn is_of_spring(evidence: &Evidence, trace: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use amqp_message::{field::FieldValue, message::Message};
+    use amqp_message::{death::Reason, field::FieldValue, message::Message};
 
     fn check(trace: &str, more: &[(&str, &str)], framework: &str, class: Option<&str>) {
         let headers = [
@@ -93,5 +93,25 @@ mod tests {
         check("error.order.placed", "Spring AMQP");
         check("order.placed", "x-exception headers");
         check("", "x-exception headers");
+    }
+
+    #[test]
+    fn where_no_address_is_named_the_death_counts() {
+        let check = |reason: &str, address: &[(&str, &str)], queue: Option<&str>, expected: Reason| {
+            let death = [("queue", "orders"), ("reason", reason), ("exchange", "shop")];
+            let death = death.map(|(name, value)| (name.to_owned(), FieldValue::string(value))).into_iter().collect();
+            let deaths = FieldValue::Array(vec![FieldValue::Table(death)]);
+            let said = [("x-exception-message", "out of stock"), ("x-exception-type", "OutOfStock")];
+            let field = |(name, value): &(&str, &str)| ((*name).to_owned(), FieldValue::string(*value));
+            let headers = said.iter().chain(address).map(field).chain([("x-death".to_owned(), deaths)]).collect();
+            let failure = crate::read(&Message { headers, ..Message::default() }).failure;
+            assert_eq!((failure.queue.as_deref(), failure.reason, failure.is_disputed), (queue, expected, false));
+            assert_eq!(failure.error.and_then(|error| error.message).as_deref(), Some("out of stock"));
+        };
+        check("rejected", &[], Some("orders"), Reason::Rejected);
+        check("delivery_limit", &[], Some("orders"), Reason::DeliveryLimit);
+        // Published anew, after it had waited somewhere.
+        check("expired", &[], None, Reason::Rejected);
+        check("rejected", &[("x-original-exchange", "b"), ("x-original-routingKey", "c")], None, Reason::Rejected);
     }
 }

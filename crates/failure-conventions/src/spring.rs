@@ -2,7 +2,7 @@
 
 use amqp_message::{error_report::ErrorReport, message::Message};
 
-use super::{evidence::Evidence, exception, framework::Framework, report::FrameworkReport};
+use super::{evidence::Evidence, exception, framework::Framework, report::FrameworkReport, site};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -26,13 +26,17 @@ pub(super) fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     }
     let exchange = evidence.text("x-original-exchange");
     let queue = default_exchange_queue(exchange.as_deref(), routing_key.as_deref()).or_else(|| binder_queue(evidence));
+    // What names no address was rejected as it is: some services put the headers there before.
+    let is_rejected = evidence.site.is_some_and(site::is_refusal);
+    let names_nothing = queue.is_none() && exchange.is_none() && routing_key.is_none();
+    let report = if is_rejected && names_nothing { FrameworkReport::default() } else { FrameworkReport::published() };
     Some(FrameworkReport {
         queue: queue.map(str::to_owned),
         exchange,
         routing_key,
         attempts: evidence.number("retry-count").map(|count| count.max(1)),
         error: error(evidence),
-        ..FrameworkReport::published()
+        ..report
     })
 }
 

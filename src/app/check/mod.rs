@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 use payload_codec::schema::{Schema, SchemaProblem, unpack};
 
 use crate::{
+    app::answer,
     clock::Clock,
     config::{AuthMode, BrokerConfig, Config},
     domain::{
@@ -211,15 +212,13 @@ fn schemas(folder: &Path) -> Result<String, String> {
     Ok(format!("{n_schemas} {schemas}, {n_types} {}", if n_types == 1 { "type" } else { "types" }))
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of the command")]
 fn note(what: &str) {
-    println!("note  {what}");
+    answer(format_args!("note  {what}"));
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of the command")]
 fn print(what: &str, outcome: Result<(), String>) {
     match outcome {
-        Ok(()) => println!("ok    {what}"),
-        Err(why) => println!("FAIL  {what}: {why}"),
+        Ok(()) => answer(format_args!("ok    {what}")),
+        Err(why) => answer(format_args!("FAIL  {what}: {why}")),
     }
 }

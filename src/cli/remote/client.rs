@@ -36,18 +36,28 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let errors = self.problem["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
         let detail = self.problem["detail"].as_str();
-        match detail.filter(|_| errors.len() < 2) {
-            Some(detail) => f.write_str(detail)?,
-            None => write!(f, "the server answers {}", self.status)?,
+        match (errors, detail) {
+            // The detail is that of the one error.
+            ([error], _) => f.write_str(&mistake(error))?,
+            ([], Some(detail)) => f.write_str(detail)?,
+            _ => write!(f, "the server answers {}", self.status)?,
         }
-        for error in errors {
-            let place = ["pointer", "parameter", "header"].iter().find_map(|place| error[*place].as_str());
-            write!(f, "\n  {}: {}", place.unwrap_or_default(), error["detail"].as_str().unwrap_or_default())?;
+        for error in errors.iter().filter(|_| errors.len() > 1) {
+            write!(f, "\n  {}", mistake(error))?;
         }
         match self.status {
             StatusCode::UNAUTHORIZED => f.write_str("\n  It takes a token: --token or DLO_TOKEN; see `dlo token add`"),
             _ => Ok(()),
         }
+    }
+}
+
+/// What is wrong, and where.
+fn mistake(error: &Value) -> String {
+    let detail = error["detail"].as_str().unwrap_or_default();
+    match ["pointer", "parameter", "header"].iter().find_map(|place| error[*place].as_str()) {
+        Some(place) => format!("{}: {detail}", place.trim_start_matches('/')),
+        None => detail.to_owned(),
     }
 }
 
@@ -61,7 +71,7 @@ impl Client {
         if !url.path().ends_with('/') {
             url.set_path(&format!("{}/", url.path()));
         }
-        Ok(Self { http: client(Patience::default(), None)?, url, token: server.token.clone() })
+        Ok(Self { http: client(Patience::default(), server.ca_file.as_deref())?, url, token: server.token.clone() })
     }
 
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Value, Failure> {

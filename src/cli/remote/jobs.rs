@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    Client, Failure, Outcome, Server,
+    Client, Failure, Limit, Outcome, Server, read_id,
     text::{exit, note, print_all, print_text, shown, table},
 };
 
@@ -22,7 +22,7 @@ const BAR: u64 = 24;
 #[derive(Debug, Args)]
 pub struct JobsArgs {
     /// One job, which is followed until it is over
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = read_id)]
     id: Option<Uuid>,
     /// Stop it; what it has done stays done
     #[arg(long, requires = "id", group = "order")]
@@ -36,9 +36,8 @@ pub struct JobsArgs {
     /// Take back what it did, as far as that is possible
     #[arg(long, requires = "id", group = "order")]
     undo: bool,
-    /// So many at most
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     server: Server,
 }
@@ -46,7 +45,7 @@ pub struct JobsArgs {
 pub async fn jobs(asked: &JobsArgs) -> Outcome {
     let (client, json) = (Client::new(&asked.server)?, asked.server.json);
     let Some(id) = asked.id else {
-        let jobs = client.items("jobs", &[], asked.limit).await?;
+        let jobs = client.items("jobs", &[], asked.limit.limit).await?;
         return print_all(&jobs, json, job_table);
     };
     let orders = [("cancel", asked.cancel), ("pause", asked.pause), ("resume", asked.resume), ("undo", asked.undo)];

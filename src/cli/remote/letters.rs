@@ -5,7 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    Client, Outcome, Server,
+    Client, Limit, Outcome, Server, read_id,
     text::{lines, print_all, print_text, shown, table},
 };
 use crate::cli::print;
@@ -31,7 +31,7 @@ pub struct Filter {
     #[arg(long)]
     reason: Vec<String>,
     /// An error group, by its id
-    #[arg(long)]
+    #[arg(long, value_parser = read_id)]
     group: Vec<Uuid>,
     /// Received at or after: a time (RFC 3339), or how long ago (24h)
     #[arg(long, value_name = "WHEN")]
@@ -65,12 +65,11 @@ impl Filter {
 pub struct ListArgs {
     #[command(flatten)]
     filter: Filter,
-    /// newest or oldest first
+    /// newest, oldest, importance, attempts or size
     #[arg(long)]
     sort: Option<String>,
-    /// So many at most
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     server: Server,
 }
@@ -80,9 +79,8 @@ pub struct SearchArgs {
     /// As in the search box: queue:billing.* error:"no exchange rate" -test; options come before them
     #[arg(required = true, value_name = "WORD", allow_hyphen_values = true, value_parser = read_word)]
     words: Vec<String>,
-    /// So many at most
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     server: Server,
 }
@@ -97,7 +95,7 @@ fn read_word(text: &str) -> Result<String, String> {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = read_id)]
     id: Uuid,
     /// Also what is hidden; its history then says who has seen it
     #[arg(long)]
@@ -120,9 +118,8 @@ pub struct GroupsArgs {
     /// A queue, or with * and ? several
     #[arg(long)]
     queue: Vec<String>,
-    /// So many at most
-    #[arg(long, default_value_t = 50)]
-    limit: usize,
+    #[command(flatten)]
+    limit: Limit,
     #[command(flatten)]
     server: Server,
 }
@@ -133,11 +130,11 @@ pub async fn list(asked: &ListArgs) -> Outcome {
         query.push(("status", "open".to_owned()));
     }
     query.extend(asked.sort.clone().map(|sort| ("sort", sort)));
-    print_letters(&asked.server, &query, asked.limit).await
+    print_letters(&asked.server, &query, asked.limit.limit).await
 }
 
 pub async fn search(asked: &SearchArgs) -> Outcome {
-    print_letters(&asked.server, &[("q", asked.words.join(" "))], asked.limit).await
+    print_letters(&asked.server, &[("q", asked.words.join(" "))], asked.limit.limit).await
 }
 
 async fn print_letters(server: &Server, query: &[(&str, String)], limit: usize) -> Outcome {
@@ -231,7 +228,7 @@ pub async fn groups(asked: &GroupsArgs) -> Outcome {
     let filter = Filter { queue: asked.queue.clone(), ..Filter::default() };
     let state = asked.state.iter().map(|state| ("state", state.clone()));
     let query: Vec<_> = filter.pairs().into_iter().chain([("status", asked.status.clone())]).chain(state).collect();
-    let groups = Client::new(&asked.server)?.items("groups", &query, asked.limit).await?;
+    let groups = Client::new(&asked.server)?.items("groups", &query, asked.limit.limit).await?;
     print_all(&groups, asked.server.json, |groups| {
         const HEADS: [&str; 8] = ["ID", "STATE", "IMPORTANCE", "OPEN", "ALL", "LAST SEEN", "QUEUE", "ERROR"];
         const CELLS: [&str; 8] = ["id", "state", "importance", "open", "count", "last_seen", "queue", "error"];

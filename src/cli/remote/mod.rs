@@ -8,9 +8,10 @@ mod jobs;
 mod letters;
 mod text;
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
+use uuid::Uuid;
 
 use client::{Client, Refused};
 
@@ -43,9 +44,28 @@ pub struct Server {
     /// What it takes to sign in, where that is asked for; better set in the environment, where other users do not see it
     #[arg(long, env = "DLO_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// Certificate authorities to trust beside those of the system, as PEM
+    #[arg(long, env = "DLO_CA_FILE", value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     /// JSON, one object in each line, in place of a table
     #[arg(long)]
     json: bool,
+}
+
+/// How much of a list.
+#[derive(Debug, Args)]
+struct Limit {
+    /// So many at most
+    #[arg(long, default_value_t = 50, value_parser = read_limit)]
+    limit: usize,
+}
+
+fn read_limit(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|limit| *limit > 0).ok_or_else(|| "it takes a number from 1".to_owned())
+}
+
+fn read_id(text: &str) -> Result<Uuid, String> {
+    text.parse().map_err(|_| "it takes an id as the lists show it".to_owned())
 }
 
 /// Why a command did not do what it was to do.
@@ -93,7 +113,10 @@ pub fn run(command: &RemoteCommand) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error, 1),
     };
-    runtime.block_on(execute(command)).unwrap_or_else(|failure| fail(&failure, failure.code()))
+    runtime.block_on(execute(command)).unwrap_or_else(|failure| {
+        // The words of somebody who is not known must not steer the terminal.
+        fail(&text::lines(&failure.to_string()), failure.code())
+    })
 }
 
 async fn execute(command: &RemoteCommand) -> Outcome {

@@ -59,6 +59,9 @@ pub fn print_all(items: &[Value], json: bool, table: impl FnOnce(&[Value]) -> St
         true => items.iter().map(|item| format!("{item}\n")).collect(),
         false => table(items),
     };
+    if items.is_empty() && !json {
+        note("dlo: nothing is found\n")?;
+    }
     print_text(&text)
 }
 

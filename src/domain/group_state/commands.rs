@@ -9,7 +9,7 @@ use super::{
     state::{Before, GroupState, LastChange, Phase, Progress, Until},
     work::Assignee,
 };
-use crate::domain::{actor::Actor, letter::Importance, number};
+use crate::domain::{actor::Actor, letter::Importance, merge::MergeRefusal, number};
 
 /// Later than this is surely a slip.
 pub const LONGEST_SNOOZE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -54,6 +54,8 @@ pub enum GroupRefusal {
     Overtaken,
     /// Letters came since, so that it would not be true any more.
     LettersCame,
+    /// That it was merged is not undone.
+    Merged(MergeRefusal),
 }
 
 impl fmt::Display for GroupRefusal {
@@ -69,6 +71,7 @@ impl fmt::Display for GroupRefusal {
             Self::BadCount => write!(f, "a snooze waits for 1 to {} dead letters", number::thousands(MOST_LETTERS)),
             Self::Overtaken => f.write_str("it was changed since, so that nothing was undone"),
             Self::LettersCame => f.write_str("a dead letter came since, so that nothing was undone"),
+            Self::Merged(refusal) => refusal.fmt(f),
         }
     }
 }

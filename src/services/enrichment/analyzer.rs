@@ -10,7 +10,7 @@ use crate::{
         group::GroupKey,
         letter::{Importance, Letter, LetterSummary, TypeSource},
     },
-    grouping,
+    grouping::{self, Rewriter},
     services::{
         decoding::{
             confirmed::Confirmed,
@@ -27,6 +27,8 @@ pub(crate) struct Analyzer {
     pub(crate) reader: Reader,
     pub(crate) library: Arc<Library>,
     pub(crate) rules: Arc<RuleBook>,
+    /// What makes errors alike beside what is alike by itself.
+    pub(crate) rewriter: Arc<Rewriter>,
 }
 
 impl Analyzer {
@@ -37,7 +39,7 @@ impl Analyzer {
         let (named, title, Ruled { importance, by, failures, .. }) = self.evaluate(letter, confirmed);
         let by_hand = summary.type_source == Some(TypeSource::Manual);
         let is_scrubbed = summary.error_message != given.error_message || summary.error_type != given.error_type;
-        let key = group_key(letter, named.as_ref());
+        let key = self.group_key(letter, named.as_ref());
         let enriched = Enriched {
             letter: summary.id,
             received_at: summary.received_at,
@@ -55,6 +57,18 @@ impl Analyzer {
         };
         let failed = |RuledOut { name, why, .. }| RuleFailure { rule: name, letter: summary.id, error: why };
         (enriched, failures.into_iter().map(failed).collect())
+    }
+
+    fn group_key(&self, letter: &Letter, named: Option<&Named>) -> GroupKey {
+        let summary = &letter.summary;
+        let error = grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref());
+        GroupKey {
+            broker: summary.broker.clone(),
+            queue: summary.queue.clone(),
+            message_type: named.map(|named| named.name.clone()),
+            reason: summary.reason,
+            error: self.rewriter.rewrite(&error),
+        }
     }
 
     /// Nothing in there panics, as far as we know. If it does, one letter is of no type and the others go on.
@@ -97,16 +111,5 @@ pub(super) fn plain(summary: &LetterSummary) -> Enriched {
         importance_by: DEFAULT.to_owned(),
         group: grouping::id(&key),
         key,
-    }
-}
-
-fn group_key(letter: &Letter, named: Option<&Named>) -> GroupKey {
-    let summary = &letter.summary;
-    GroupKey {
-        broker: summary.broker.clone(),
-        queue: summary.queue.clone(),
-        message_type: named.map(|named| named.name.clone()),
-        reason: summary.reason,
-        error: grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref()),
     }
 }

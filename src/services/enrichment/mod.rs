@@ -21,6 +21,7 @@ use analyzer::Analyzer;
 use super::{
     change_feed::ChangeFeed,
     decoding::{confirmed::ConfirmedTypes, reader::Reader},
+    grouping_rules::GroupingRules,
     halving::{Halved, halve},
     ids,
     rules::Rules,
@@ -55,6 +56,7 @@ pub struct Enrichment {
     pub reader: Reader,
     pub schemas: Schemas,
     pub rules: Rules,
+    pub grouping_rules: GroupingRules,
     pub clock: Clock,
     pub metrics: Metrics,
     pub feed: ChangeFeed,
@@ -211,7 +213,7 @@ impl Enrichment {
             letters.push((letter, confirmed));
         }
         let (reader, library, rules) = (self.reader.clone(), self.reader.library().await, self.rules.in_force());
-        let analyzer = Analyzer { reader, library, rules };
+        let analyzer = Analyzer { reader, library, rules, rewriter: self.grouping_rules.rewriter() };
         let reading = spawn_blocking(move || {
             letters.iter().map(|(letter, confirmed)| analyzer.look_at(letter, confirmed)).collect::<Vec<_>>()
         });

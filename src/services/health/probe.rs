@@ -1,11 +1,11 @@
 //! Asking the database how it is.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::Health;
+use super::{Health, SLOW};
 use crate::{
     domain::health::{DatabaseTrouble, Figures},
     services::worker::{Next, Worker},
@@ -39,7 +39,7 @@ impl Probe {
     pub async fn ask(&mut self) {
         let begun = Instant::now();
         self.health.asks();
-        match given_up(self.figures()).await {
+        match self.in_time().await {
             Ok(figures) => self.health.answered(figures, begun.elapsed()),
             Err(error) => return self.health.failed(&error),
         }
@@ -59,6 +59,18 @@ impl Probe {
                 self.health.failed(&error);
             }
         }
+    }
+
+    /// What takes long may never come: where there is no database, that is said before the question is given up.
+    async fn in_time(&self) -> Result<Figures, StoreError> {
+        let mut answer = pin!(given_up(self.figures()));
+        if let Ok(answer) = timeout(SLOW, &mut answer).await {
+            return answer;
+        }
+        if !self.store.is_there().await {
+            self.health.finds_no_database();
+        }
+        answer.await
     }
 
     async fn figures(&self) -> Result<Figures, StoreError> {

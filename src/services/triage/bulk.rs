@@ -25,7 +25,7 @@ use crate::{
         ids,
         worker::{Next, Worker},
     },
-    store::{BulkAudit, ClaimedBulk, Order, Original, StoreError, StoreReader, Sweep},
+    store::{BulkAudit, ClaimedBulk, Order, StoreError, StoreReader, Sweep},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
@@ -99,9 +99,7 @@ impl Triage {
         let order = self.order(ids, &bulk.command, &bulk.by, begun);
         let Some(patch) = &bulk.edit else { return self.act_on_all(ids, &order, entry).await };
         let mass = self.mass_edit(ids, patch, Some(job), &bulk.by, self.clock.now()).await?;
-        let edit = |id: LetterId, original: &Original<'_>| mass.message(id, original);
-        let edits = mass.as_order(&edit);
-        self.act_on_all(ids, &Order { edits: Some(&edits), ..order }, entry).await
+        self.act_on_all(ids, &Order { edits: Some(&mass), ..order }, entry).await
     }
 
     /// Carries an order out on all its letters but those that the database refuses to move, which it says.

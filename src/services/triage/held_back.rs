@@ -21,7 +21,7 @@ use crate::{
         pacing::{LOOK, Stage, Step},
     },
     services::worker::{Next, Worker},
-    store::{Advance, BulkAudit, ClaimedBulk, HeldBack, Order, Original, StoreError},
+    store::{Advance, BulkAudit, ClaimedBulk, HeldBack, LetterEdits, Order, StoreError},
 };
 
 /// Letters that are written down, or taken back, in one transaction.
@@ -168,12 +168,8 @@ impl Triage {
             Some(patch) => Some(self.mass_edit(&ids, patch, Some(job.id), &bulk.by, now).await?),
             None => None,
         };
-        let edit = |id: LetterId, original: &Original<'_>| match &mass {
-            Some(mass) => mass.message(id, original),
-            None => Err(Refusal::NotFound),
-        };
-        let edits = mass.as_ref().map(|mass| mass.as_order(&edit));
-        let order = Order { edits: edits.as_ref(), ..self.order(&ids, &command, &bulk.by, now) };
+        let edits = mass.as_ref().map(|mass| mass as &dyn LetterEdits);
+        let order = Order { edits, ..self.order(&ids, &command, &bulk.by, now) };
         let audit = BulkAudit::new(entry(bulk, *begun));
         if ids.is_empty() && gone.is_empty() {
             // They are gone: nothing remains but what was released.

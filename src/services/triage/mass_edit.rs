@@ -40,23 +40,22 @@ struct Ready {
     edit: Edit,
 }
 
-impl MassEdit {
-    /// The message that goes out in the place of a letter.
-    pub(super) fn message(&self, id: LetterId, original: &Original<'_>) -> Result<EditedMessage, Refusal> {
-        let ready = self.edits.get(&id).ok_or(Refusal::NotFound)?.as_ref().map_err(Clone::clone)?;
+impl LetterEdits for MassEdit {
+    fn copy_of(&self, letter: LetterId) -> Option<LetterId> {
+        self.copies.get(&letter).copied()
+    }
+
+    fn edited(&self, letter: LetterId, original: &Original<'_>) -> Result<EditedMessage, Refusal> {
+        let ready = self.edits.get(&letter).ok_or(Refusal::NotFound)?.as_ref().map_err(Clone::clone)?;
         if ready.of.message.body != original.message.body {
             return Err(Refusal::Unfit("it has come in again meanwhile, with another body".to_owned()));
         }
-        let copy = self.copies.get(&id).ok_or(Refusal::NotFound)?;
-        edits::apply(&ready.edit, original, *copy, &self.limits)
+        let copy = self.copy_of(letter).ok_or(Refusal::NotFound)?;
+        edits::apply(&ready.edit, original, copy, &self.limits)
     }
 
-    /// As the database is told of it.
-    pub(super) const fn as_order<'a>(
-        &'a self,
-        edit: &'a (dyn Fn(LetterId, &Original<'_>) -> Result<EditedMessage, Refusal> + Send + Sync),
-    ) -> LetterEdits<'a> {
-        LetterEdits { copies: &self.copies, edit, summary: SUMMARY }
+    fn summary(&self) -> &str {
+        SUMMARY
     }
 }
 
@@ -89,8 +88,7 @@ impl Triage {
     /// Sends edited copies of the letters of an order.
     pub(super) async fn edit_as_job(&self, job: Uuid, order: &Order<'_>, patch: &MergePatch) -> Result<(), StoreError> {
         let mass = self.mass_edit(order.ids, patch, None, order.by, order.at).await?;
-        let edit = |id: LetterId, original: &Original<'_>| mass.message(id, original);
-        self.changes.act_as_job(job, &Order { edits: Some(&mass.as_order(&edit)), ..*order }).await.map(drop)
+        self.changes.act_as_job(job, &Order { edits: Some(&mass), ..*order }).await.map(drop)
     }
 
     async fn ready(&self, of: Arc<Letter>, patch: &MergePatch, by: &Actor) -> Result<Ready, NoPatch> {

@@ -7,6 +7,7 @@ pub mod edits;
 pub mod held_back;
 pub mod markers;
 mod mass_edit;
+mod merges;
 mod preflight;
 mod queues;
 pub mod scope;
@@ -27,13 +28,12 @@ use crate::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         edit::{Edit, HeaderEdit},
-        group::{Group, GroupId, Note},
-        group_state::GroupCommand,
+        group::{GroupId, Note},
         letter::{Letter, LetterId, LetterSummary},
         retry_limits::{RetryLimits, Targets},
         version::Expected,
     },
-    store::{ChangeError, EditOrder, GroupOrder, GroupReport, Order, Original, Store, StoreError},
+    store::{ChangeError, EditOrder, Order, Original, Store, StoreError},
 };
 
 /// What people do with letters and their groups, one by one or all of a filter.
@@ -186,22 +186,6 @@ impl Triage {
         by: &Actor,
     ) -> Result<bool, ChangeError<Note>> {
         self.changes.set_group_note(id, text, expected, by).await
-    }
-
-    /// Carries out a command on each of these groups that takes it, and says at which moment, by which it is undone.
-    ///
-    /// # Errors
-    /// One of them is not as expected.
-    pub async fn act_on_groups(
-        &self,
-        ids: &[GroupId],
-        command: &GroupCommand,
-        expected: &Expected,
-        by: &Actor,
-    ) -> Result<(GroupReport, Timestamp), ChangeError<Group>> {
-        let at = self.clock.now();
-        let report = self.changes.act_on_groups(&GroupOrder { ids, command, by, at }, expected).await?;
-        Ok((report, at))
     }
 
     const fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {

@@ -123,6 +123,12 @@ impl Range {
 pub(crate) type SeenFacet = (FacetId, FacetKey, u64);
 
 impl Matching {
+    /// Whether there are facets among these that were not there before.
+    pub(crate) fn has_others_than(&self, before: &Self) -> bool {
+        let known = |id: &FacetId| before.facets.binary_search_by_key(id, |(id, ..)| *id).is_ok();
+        !self.facets.iter().all(|(id, ..)| known(id))
+    }
+
     pub(crate) fn total(&self) -> u64 {
         self.facets.iter().map(|(_, _, count)| count).sum()
     }

@@ -39,6 +39,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("policies", &["queues", "reason"]),
     ("queue_pauses", &["broker", "queue"]),
     ("rules", &["id"]),
+    ("grouping_rules", &["id"]),
     ("rule_failures", &["rule"]),
     ("schemas", &["id"]),
     ("mappings", &["broker", "carrier", "pattern"]),

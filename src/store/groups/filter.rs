@@ -45,7 +45,7 @@ impl Conditions {
     where
         for<'q> TextList: Encode<'q, DB> + Type<DB>,
     {
-        query.push(" WHERE ").push(self.of_open());
+        query.push(" WHERE merged_into IS NULL AND ").push(self.of_open());
         for (column, values) in &self.lists {
             query.push(" AND ").push(*column).push(" IN ");
             push_texts(query, values.clone());
@@ -71,6 +71,7 @@ struct HomeRow {
     broker: String,
     queue: String,
     reason: String,
+    is_merged: bool,
 }
 
 impl TryFrom<HomeRow> for GroupHome {
@@ -82,7 +83,7 @@ impl TryFrom<HomeRow> for GroupHome {
     }
 }
 
-const HOMES: &str = "SELECT id, broker, queue, reason FROM groups";
+const HOMES: &str = "SELECT id, broker, queue, reason, merged_into IS NOT NULL AS is_merged FROM groups";
 
 impl StoreReader {
     pub(crate) async fn conditions(&self, filter: &GroupFilter) -> Result<Conditions, StoreError> {
@@ -133,16 +134,29 @@ impl StoreReader {
         Ok(names)
     }
 
-    /// Where the letters of `groups` are, as far as there are such groups.
+    /// Where the letters of `groups` are, as far as there are such groups; of one that is part of another, those of that.
     pub(crate) async fn homes(&self, groups: &[GroupId]) -> Result<Vec<GroupHome>, StoreError> {
-        let rows: Vec<HomeRow> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new(HOMES);
-            select.push(" WHERE id IN ");
-            push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect());
-            select.build_query_as().fetch_all(pool).await?
-        });
+        let rows = self.home_rows(groups.iter().map(|group| group.as_uuid()).collect()).await?;
+        let (merged, mut rows): (Vec<HomeRow>, Vec<HomeRow>) = rows.into_iter().partition(|row| row.is_merged);
+        let mut roots = Vec::new();
+        for row in merged {
+            roots.extend(self.merged_into(GroupId::from_uuid(row.id)).await?.map(GroupId::as_uuid));
+        }
+        roots.retain(|root| rows.iter().all(|row| row.id != *root));
+        if !roots.is_empty() {
+            rows.extend(self.home_rows(roots).await?);
+        }
         let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
         theirs.map(GroupHome::try_from).collect()
+    }
+
+    async fn home_rows(&self, groups: Vec<Uuid>) -> Result<Vec<HomeRow>, StoreError> {
+        Ok(on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(HOMES);
+            select.push(" WHERE id IN ");
+            push_uuids(&mut select, groups);
+            select.build_query_as().fetch_all(pool).await?
+        }))
     }
 
     /// The same for the groups that `filter` lets through.

@@ -1,8 +1,13 @@
 //! Groups of letters with similar failures: listing them, and their figures.
 
+mod counted_in;
 pub(crate) mod filter;
+mod known;
+pub(crate) mod merging;
+mod moving;
 mod note;
 pub(crate) mod outcomes;
+pub(crate) mod roots;
 pub(crate) mod state;
 pub(crate) mod tally;
 pub(crate) mod waking;
@@ -149,7 +154,7 @@ impl StoreReader {
         }
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT ");
-            select.push(COLUMNS).push(" FROM groups WHERE id IN ");
+            select.push(COLUMNS).push(" FROM groups WHERE merged_into IS NULL AND id IN ");
             push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
             select.build_query_as().fetch_all(pool).await?
         });
@@ -219,16 +224,18 @@ impl StoreReader {
 
 impl Store {
     /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has
-    /// written a note on, or has taken or snoozed, and what happened by the hour before `before`.
+    /// written a note on, or has taken, snoozed or merged, and what happened by the hour before `before`.
     pub async fn forget_groups(&self, before: Timestamp) -> Result<u64, StoreError> {
         const GROUPS: Sql = Sql {
             sqlite: "DELETE FROM groups WHERE last_seen < $1 AND note_at IS NULL
                 AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
-                AND critical + high + normal + low + scheduled + retried + discarded = 0",
+                AND critical + high + normal + low + scheduled + retried + discarded = 0
+                AND merged_into IS NULL AND id NOT IN (SELECT merged_into FROM groups WHERE merged_into IS NOT NULL)",
             postgres: "DELETE FROM groups WHERE id IN (SELECT id FROM groups
                 WHERE last_seen < $1 AND note_at IS NULL
                 AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
                 AND critical + high + normal + low + scheduled + retried + discarded = 0
+                AND merged_into IS NULL AND id NOT IN (SELECT merged_into FROM groups WHERE merged_into IS NOT NULL)
                 ORDER BY id FOR UPDATE SKIP LOCKED)",
         };
         const HOURS: &str = "DELETE FROM group_hours WHERE start < $1";

@@ -1,6 +1,6 @@
 //! The outcome of letters that were sent back, and how groups grow, over time.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap, time::Duration};
 
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
@@ -24,19 +24,45 @@ use crate::{
 };
 
 impl StoreReader {
+    /// How many letters each of `groups` got in each `step` since then in which it got any. They are counted one by one.
+    pub async fn group_arrivals(
+        &self,
+        groups: &[GroupId],
+        since: Timestamp,
+        step: Duration,
+    ) -> Result<HashMap<GroupId, Vec<(Timestamp, u64)>>, StoreError> {
+        let groups = self.groups_seen(groups).await?;
+        let step = i64::try_from(step.as_micros()).unwrap_or(i64::MAX);
+        let rows: Vec<(Uuid, i64, i64)> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT group_id, received_at / ");
+            select.push_bind(step).push(" AS n, COUNT(*) FROM letters WHERE group_id IN ");
+            push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect());
+            select.push(" AND received_at >= ").push_bind(since.as_micros());
+            select.push(" GROUP BY group_id, n").build_query_as().fetch_all(pool).await?
+        });
+        let mut arrivals: HashMap<GroupId, Vec<(Timestamp, u64)>> = HashMap::new();
+        for (group, n, letters) in rows {
+            let arrived = (Timestamp::from_micros(n.saturating_mul(step)), u64::try_from(letters).unwrap_or(0));
+            arrivals.entry(GroupId::from_uuid(group)).or_default().push(arrived);
+        }
+        Ok(arrivals)
+    }
+
+    /// Those of `groups` that whoever asks sees.
+    async fn groups_seen<'g>(&self, groups: &'g [GroupId]) -> Result<Cow<'g, [GroupId]>, StoreError> {
+        if self.scope.is_everything() {
+            return Ok(Cow::Borrowed(groups));
+        }
+        Ok(self.groups_by_id(groups).await?.iter().map(|group| group.id).collect())
+    }
+
     /// What happened in each of `groups` since then, by hours that something happened in.
     pub async fn group_hours(
         &self,
         groups: &[GroupId],
         since: Timestamp,
     ) -> Result<HashMap<GroupId, Vec<Hour>>, StoreError> {
-        let theirs: Vec<GroupId>;
-        let groups = if self.scope.is_everything() {
-            groups
-        } else {
-            theirs = self.groups_by_id(groups).await?.iter().map(|group| group.id).collect();
-            &theirs
-        };
+        let groups = self.groups_seen(groups).await?;
         let rows: Vec<(Uuid, i64, i64, i64, i64)> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT group_id, start, received, sent, failed_again FROM group_hours");
             select.push(" WHERE start >= ").push_bind(since.as_micros()).push(" AND group_id IN ");

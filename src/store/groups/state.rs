@@ -92,7 +92,7 @@ pub(super) async fn locked(tx: &mut Tx, ids: &[GroupId]) -> Result<HashMap<Group
     let lock = LOCK.pick(tx);
     let rows: Vec<Row> = on!(tx, |tx| {
         let mut select = QueryBuilder::new("SELECT ");
-        select.push(COLUMNS).push(" FROM groups WHERE id IN ");
+        select.push(COLUMNS).push(" FROM groups WHERE merged_into IS NULL AND id IN ");
         push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
         select.push(lock).build_query_as().fetch_all(&mut **tx).await?
     });

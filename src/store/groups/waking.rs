@@ -103,7 +103,7 @@ async fn wake(tx: &mut Tx, group: &Group, state: &GroupState) -> Result<(), Stor
 impl Store {
     /// Wakes groups whose snooze is over by now; says how many.
     pub async fn wake_groups(&self, now: Timestamp) -> Result<u64, StoreError> {
-        const DUE: &str = "SELECT id FROM groups WHERE wake_at <= $1 ORDER BY id LIMIT 1000";
+        const DUE: &str = "SELECT id FROM groups WHERE wake_at <= $1 AND merged_into IS NULL ORDER BY id LIMIT 1000";
         let due: Vec<Uuid> =
             on!(self.db.reader(), |pool| sqlx::query_scalar(DUE).bind(now.as_micros()).fetch_all(pool).await?);
         let due: Vec<GroupId> = due.into_iter().map(GroupId::from_uuid).collect();
@@ -174,7 +174,7 @@ impl StoreReader {
     /// A group that fails with the same error in another queue of the broker or with another type, and did not before then.
     pub async fn newly_alike(&self, group: &Group, since: Timestamp) -> Result<Option<Group>, StoreError> {
         const ALIKE: &str = "SELECT id FROM groups WHERE broker = $1 AND error = $2 AND first_seen > $3 AND id <> $4
-            ORDER BY first_seen LIMIT 1";
+            AND merged_into IS NULL ORDER BY first_seen LIMIT 1";
         if group.key.error.is_empty() {
             return Ok(None);
         }

@@ -6,6 +6,7 @@ use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
+use super::job_letters::{self, CHUNK};
 use crate::{
     domain::{command::Refusal, letter::LetterId},
     store::{
@@ -20,8 +21,6 @@ use crate::{
     },
 };
 
-/// Rows in one statement.
-const CHUNK: usize = 1_000;
 /// The most reasons that are told apart.
 const REASONS: u64 = 200;
 
@@ -45,14 +44,7 @@ pub(crate) async fn write(
         SELECT job_id, letter_id, 'refused', at, why FROM new WHERE true
         ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = excluded.why",
     ];
-    for chunk in made.chunks(CHUNK) {
-        let columns = vec![
-            Column::ids(chunk, |_| job),
-            Column::ids(chunk, |letter| letter.as_uuid()),
-            Column::numbers(chunk, |_| at.as_micros()),
-        ];
-        columns::execute(tx, COPIES, columns).await?;
-    }
+    job_letters::write(tx, COPIES, job, made, at).await?;
     let is_told =
         |refusal: &Refusal| !matches!(refusal, Refusal::NotFound | Refusal::WrongStatus { .. } | Refusal::InFlight);
     let told = refused.iter().filter(|(_, refusal)| is_told(refusal));

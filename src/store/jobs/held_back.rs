@@ -7,7 +7,7 @@ use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
-use super::bulk::ClaimedBulk;
+use super::{bulk::ClaimedBulk, job_letters};
 use crate::{
     domain::{
         job::{Bulk, Job, JobLetters, JobProgress, JobState, Verdict},
@@ -16,18 +16,10 @@ use crate::{
     },
     store::{
         Store, StoreError, StoreReader,
-        db::{
-            Sql, Tx,
-            columns::{self, Column},
-            id_list::push_uuids,
-            on,
-        },
+        db::{Sql, Tx, id_list::push_uuids, on},
         letters::rows::{bigint, parse},
     },
 };
-
-/// Rows in one statement.
-const CHUNK: usize = 1_000;
 
 /// A job that is looked at by the clock, as it stands.
 #[derive(Clone, Debug)]
@@ -288,13 +280,5 @@ pub(super) async fn write_frozen(
         ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = NULL
             WHERE job_letters.state IN ('released', 'refused')",
     ];
-    for chunk in letters.chunks(CHUNK) {
-        let columns = vec![
-            Column::ids(chunk, |_| job),
-            Column::ids(chunk, |letter| letter.as_uuid()),
-            Column::numbers(chunk, |_| now.as_micros()),
-        ];
-        columns::execute(tx, WRITE, columns).await?;
-    }
-    Ok(())
+    job_letters::write(tx, WRITE, job, letters, now).await
 }

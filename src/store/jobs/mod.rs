@@ -4,6 +4,7 @@ pub(crate) mod bulk;
 mod control;
 pub(crate) mod copies;
 pub(crate) mod held_back;
+mod job_letters;
 mod reading;
 mod release;
 pub(crate) mod report;

@@ -6,6 +6,7 @@ use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
+use super::job_letters::CHUNK;
 use crate::{
     domain::letter::LetterId,
     store::{
@@ -19,9 +20,6 @@ use crate::{
         letters::rows::bigint,
     },
 };
-
-/// Rows in one statement.
-const CHUNK: usize = 1_000;
 
 #[derive(Default)]
 pub(crate) struct JobTally {

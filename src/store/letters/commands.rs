@@ -4,15 +4,12 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
-use super::{apply, command_audit as lines, edits, lock, order::Order};
+use super::{apply, command_audit as lines, edits, lock, order::Order, reach::check_reach};
 use crate::{
     domain::{
-        actor::Actor,
         command::{Command, CommandReport, Refusal},
-        edit::EditPart,
         letter::LetterId,
         lifecycle::{LetterState, commands::Decider},
-        rights::Right,
         version::Expected,
     },
     store::{
@@ -102,25 +99,6 @@ pub(crate) struct Carried {
     pub(crate) report: CommandReport,
     /// How those stood that it has changed, in the order in which they were named.
     pub(crate) changed: Vec<LetterState>,
-}
-
-/// What is not somebody's is not there for them; what they see they may perhaps not touch, nor send to another's queue.
-pub(crate) fn check_reach(by: &Actor, letter: &LetterState, target: Option<&str>) -> Result<(), Refusal> {
-    let may = |right, queue| by.may_at(right, &letter.broker, queue);
-    let queue = letter.queue.as_deref().unwrap_or_default();
-    if !may(Right::Read, queue) {
-        Err(Refusal::NotFound)
-    } else if !may(Right::Act, queue) {
-        Err(Refusal::NotAllowed)
-    } else {
-        match target.filter(|target| !may(Right::Act, target)) {
-            Some(target) => {
-                let why = format!("the queue {target} is not one of your teams");
-                Err(Refusal::UnfitPart { part: EditPart::Queue, why })
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 pub(crate) async fn carry_out(

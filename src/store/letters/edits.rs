@@ -3,27 +3,23 @@
 //! Letters that are edits of one another are a *family*, named by the first of them. All of a family but one at most
 //! are discarded, and so never two of them are sent: whoever moves one holds the locks of all.
 
-use std::{collections::HashMap, time::Duration};
-
-use amqp_message::{json, message::Message, time::Timestamp};
-use failure_conventions::{FailureCount, danger::Danger};
+use amqp_message::{json, message::Message};
+use failure_conventions::danger::Danger;
 use uuid::Uuid;
 
 use super::{
     apply::{self, Moved},
-    commands::check_reach,
     contents::contents,
     history::{self, NewEntry},
     lock::{self, LockedLetter},
-    order::Order,
+    order::{EditOrder, EditedMessage, MakeMessage, Order, Original},
+    reach::check_reach,
     rows::{ContentsRow, bigint},
 };
 use crate::{
     domain::{
         activity::{Area, AuditEntry, Concerns},
-        actor::Actor,
         command::{Command, CommandReport, Refusal},
-        content_key::ContentKey,
         letter::LetterId,
         lifecycle::{
             Transition,
@@ -40,61 +36,12 @@ use crate::{
     },
 };
 
-/// An order to send an edited copy of a letter in its place.
-pub struct EditOrder<'a> {
-    pub letter: LetterId,
-    /// The id that the copy gets.
-    pub copy: LetterId,
-    pub delay: Duration,
-    /// Where to; if it is not named, where a retry would go.
-    pub queue: Option<&'a str>,
-    /// Makes the message of the copy, or says why there can be none. It is asked under the lock of the letter.
-    pub edit: &'a (dyn Fn(&Original<'_>) -> Result<EditedMessage, Refusal> + Send + Sync),
-    /// What it changes, for the history.
-    pub summary: &'a str,
-    pub by: &'a Actor,
-    pub at: Timestamp,
-}
-
-/// Copies that are to be sent in the place of some letters of an order.
-pub struct LetterEdits<'a> {
-    /// The letters of which copies are made, with the ids that these get.
-    pub copies: &'a HashMap<LetterId, LetterId>,
-    /// As in [`EditOrder`], of the letter of that id.
-    pub edit: &'a (dyn Fn(LetterId, &Original<'_>) -> Result<EditedMessage, Refusal> + Send + Sync),
-    /// What the edit changes, for the history.
-    pub summary: &'a str,
-}
-
-/// What is to be edited.
-pub struct Original<'a> {
-    pub message: &'a Message,
-    /// The queue it failed in, and how often.
-    pub failed_queue: Option<&'a str>,
-    pub count: FailureCount,
-    /// Where the copy is to go.
-    pub target: &'a str,
-}
-
-/// The message of a copy, with what is reported of it in lists.
-pub struct EditedMessage {
-    pub message: Message,
-    /// What its headers say.
-    pub message_type: Option<String>,
-    pub content: ContentKey,
-    pub id_key: Option<ContentKey>,
-    /// A danger of it, which the configuration has settled.
-    pub danger: Option<Danger>,
-}
-
 /// A copy that is about to be written.
 struct Copy<'a> {
     new: &'a NewCopy<'a>,
     original: &'a LockedLetter,
     message: &'a EditedMessage,
 }
-
-type MakeMessage<'a> = &'a (dyn Fn(&Original<'_>) -> Result<EditedMessage, Refusal> + Send + Sync);
 
 impl Store {
     /// Makes an edited copy of a letter, schedules that and sets the letter itself aside, all in one commit. The answer
@@ -142,8 +89,8 @@ pub(crate) async fn copy_all<'a>(
     for (original, copy) in letters {
         let id = original.state.id;
         let Order { by, at, .. } = *order;
-        let new = NewCopy { id: *copy, delay: *delay, queue: queue.as_deref(), summary: edits.summary, by, at, job };
-        let edit = |message: &Original<'_>| (edits.edit)(id, message);
+        let new = NewCopy { id: *copy, delay: *delay, queue: queue.as_deref(), summary: edits.summary(), by, at, job };
+        let edit = |message: &Original<'_>| edits.edited(id, message);
         match put_in_place(tx, scope, tally, original, &new, &edit).await? {
             Ok(original) => {
                 report.done.push(id);
@@ -234,13 +181,13 @@ impl Copy<'_> {
     async fn insert_letter(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
                 last_failed_at, exchange, routing_key, attempts, rounds, importance_by, size, error_type, error_message,
-                message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family,
-                content, id_key)
+                message_type, type_source, type_confidence, group_id, key_id, danger, note, handed_over_at, edited_from,
+                family, content, id_key)
             SELECT $1, $2, received_at, first_received_at, first_failed_at, last_failed_at, exchange, routing_key,
                 attempts, rounds, importance_by, $3, error_type, error_message,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $4 ELSE message_type END,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
-                type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id), $8, $9
+                type_confidence, group_id, key_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id), $8, $9
             FROM letters WHERE id = $10";
         let (new, edited) = (self.new, self.message);
         on!(tx, |tx| sqlx::query(INSERT)

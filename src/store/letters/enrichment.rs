@@ -2,7 +2,7 @@
 //!
 //! A letter remembers the *edition* it was named with, a number that stands for the schemas and mappings in force.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use amqp_message::time::Timestamp;
 
@@ -35,7 +35,7 @@ use crate::{
             columns::{self, Column},
             on,
         },
-        groups::tally::hold,
+        groups::roots::{hold_roots, roots},
         search::index,
     },
 };
@@ -141,23 +141,23 @@ async fn enrich_chunk(
 ) -> Result<Vec<Exhausted>, StoreError> {
     let ids: Vec<LetterId> = enriched.iter().map(|enriched| enriched.letter).collect();
     let letters = lock::lock(tx, &ids).await?;
-    let moves = Move::all(enriched, &letters, at);
+    let mut moves = Move::all(enriched, &letters, at);
     if moves.is_empty() {
         return Ok(Vec::new());
     }
-    hold_groups(tx, &moves).await?;
+    place_in_groups(tx, &mut moves).await?;
     scope.make_all(tx, moves.iter().map(Move::facet).collect()).await?;
     let mut tally = Tally::default();
     let mut rows = Vec::with_capacity(moves.len());
     for letter in &moves {
         let facet = scope.id(tx, &letter.facet()).await?;
         tally.remove(letter.was.place());
-        tally.add(Place { facet, group: Some(letter.is.group), ..letter.was.place() });
+        tally.add(Place { facet, group: Some(letter.group), ..letter.was.place() });
         rows.push((facet, letter));
     }
     index::ask(tx, &ids, edition).await?;
     let new = moves.iter().filter(|letter| letter.was.state.group.is_none());
-    let new: Vec<_> = new.map(|letter| (letter.was, letter.is.group)).collect();
+    let new: Vec<_> = new.map(|letter| (letter.was, letter.group)).collect();
     sent_before::count(tx, &mut tally, &new).await?;
     update(tx, &rows, edition, at).await?;
     let lines = moves.iter().flat_map(|letter| NewEntry::all(letter.is.letter, &letter.transition));
@@ -170,6 +170,8 @@ async fn enrich_chunk(
 struct Move<'a> {
     was: &'a LockedLetter,
     is: &'a Enriched,
+    /// The group that stands for the one that follows from what it is.
+    group: GroupId,
     transition: Transition<'a>,
 }
 
@@ -178,13 +180,18 @@ impl<'a> Move<'a> {
         let moved = |is: &'a Enriched| {
             let was = letters.get(&is.letter)?;
             let transition = enrichment::evaluated(&was.state, is.evaluation(), at)?;
-            Some(Self { was, is, transition })
+            Some(Self { was, is, group: is.group, transition })
         };
         enriched.iter().filter_map(moved).collect()
     }
 
     fn facet(&self) -> FacetKey {
         self.was.key(self.transition.status, self.transition.importance)
+    }
+
+    /// What follows from what it is, where that is another group.
+    fn key(&self) -> Option<GroupId> {
+        Some(self.is.group).filter(|key| *key != self.group)
     }
 
     fn importance_by(&self) -> &str {
@@ -199,21 +206,28 @@ impl<'a> Move<'a> {
     }
 }
 
-/// Sees to it that the groups which letters come into are there until the transaction ends: makes those that are new, in
-/// the one order in which everybody makes them, and holds those that were there.
-async fn hold_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> {
-    let mut groups: BTreeMap<GroupId, &Move<'_>> = BTreeMap::new();
-    for letter in moves.iter().filter(|letter| letter.was.state.group != Some(letter.is.group)) {
-        groups.entry(letter.is.group).or_insert(letter);
-    }
-    while !groups.is_empty() {
-        make_groups(tx, &groups).await?;
-        // One that was there may have been forgotten since, before it was held.
-        for held in hold(tx, groups.keys()).await? {
-            groups.remove(&held);
+/// Says for each letter in which group it is from now on, and sees to it that those which letters come into are there until
+/// the transaction ends: makes those that are new, in the one order in which everybody makes them, and holds those that
+/// were there.
+async fn place_in_groups(tx: &mut Tx, moves: &mut [Move<'_>]) -> Result<(), StoreError> {
+    let keys: BTreeSet<GroupId> = moves.iter().map(|letter| letter.is.group).collect();
+    loop {
+        let roots = roots(tx, &keys).await?;
+        for letter in &mut *moves {
+            letter.group = roots.of(letter.is.group);
+        }
+        let coming = || moves.iter().filter(|letter| letter.was.state.group != Some(letter.group));
+        let new = coming().filter(|letter| letter.group == letter.is.group).map(|letter| (letter.group, letter));
+        let new: BTreeMap<GroupId, &Move<'_>> = new.collect();
+        if !new.is_empty() {
+            make_groups(tx, &new).await?;
+        }
+        let coming: BTreeSet<GroupId> = coming().map(|letter| letter.is.group).collect();
+        // One that was there may have been forgotten since, or have become part of another, before it was held.
+        if coming.is_empty() || hold_roots(tx, &coming, &roots).await? {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 async fn make_groups(tx: &mut Tx, groups: &BTreeMap<GroupId, &Move<'_>>) -> Result<(), StoreError> {
@@ -226,7 +240,7 @@ async fn make_groups(tx: &mut Tx, groups: &BTreeMap<GroupId, &Move<'_>>) -> Resu
     ];
     let groups: Vec<_> = groups.values().collect();
     let columns = vec![
-        Column::ids(&groups, |letter| letter.is.group.as_uuid()),
+        Column::ids(&groups, |letter| letter.group.as_uuid()),
         Column::texts(&groups, |letter| &*letter.is.key.broker),
         Column::texts(&groups, |letter| letter.is.key.queue.as_deref().unwrap_or_default()),
         Column::texts(&groups, |letter| letter.is.key.message_type.as_deref().unwrap_or_default()),
@@ -241,8 +255,8 @@ async fn make_groups(tx: &mut Tx, groups: &BTreeMap<GroupId, &Move<'_>>) -> Resu
 async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Timestamp) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH found (id, facet_id, group_id, importance_by, message_type, type_source, type_confidence, named_with,
-            enriched_at, title, error_type, error_message) AS (",
-        ") UPDATE letters SET facet_id = found.facet_id, group_id = found.group_id,
+            enriched_at, title, error_type, error_message, key_id) AS (",
+        ") UPDATE letters SET facet_id = found.facet_id, group_id = found.group_id, key_id = found.key_id,
             importance_by = found.importance_by, named_with = found.named_with, enriched_at = found.enriched_at,
             title = found.title,
             error_type = coalesce(found.error_type, letters.error_type),
@@ -254,7 +268,8 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
             type_source = CASE WHEN letters.type_source = 'manual' THEN 'manual' ELSE found.type_source END
         FROM found WHERE letters.id = found.id AND (
             letters.named_with IS DISTINCT FROM found.named_with OR letters.facet_id <> found.facet_id
-            OR letters.group_id IS DISTINCT FROM found.group_id OR letters.importance_by <> found.importance_by
+            OR letters.group_id IS DISTINCT FROM found.group_id OR letters.key_id IS DISTINCT FROM found.key_id
+            OR letters.importance_by <> found.importance_by
             OR letters.message_type IS DISTINCT FROM found.message_type
             OR letters.type_confidence IS DISTINCT FROM found.type_confidence
             OR letters.title IS DISTINCT FROM found.title
@@ -264,7 +279,7 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
     let columns = vec![
         Column::ids(rows, |(_, letter)| letter.is.letter.as_uuid()),
         Column::numbers(rows, |(facet, _)| facet.0),
-        Column::ids(rows, |(_, letter)| letter.is.group.as_uuid()),
+        Column::ids(rows, |(_, letter)| letter.group.as_uuid()),
         Column::texts(rows, |(_, letter)| letter.importance_by()),
         Column::perhaps_texts(rows, |(_, letter)| letter.is.message_type.as_deref()),
         Column::perhaps_texts(rows, |(_, letter)| letter.is.source.map(TypeSource::as_str)),
@@ -274,6 +289,7 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
         Column::perhaps_texts(rows, |(_, letter)| letter.is.title.as_deref()),
         Column::perhaps_texts(rows, |(_, letter)| letter.is.error_type.as_deref()),
         Column::perhaps_texts(rows, |(_, letter)| letter.is.error_message.as_deref()),
+        Column::perhaps_ids(rows, |(_, letter)| letter.key().map(GroupId::as_uuid)),
     ];
     columns::execute(tx, UPDATE, columns).await
 }

@@ -26,6 +26,8 @@ use crate::{
 
 /// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
 const MERGED: usize = 200;
+/// How often a list is read anew that changes while it is read.
+const MOST_READS: usize = 3;
 /// Letters that are looked at before ranges are merged.
 const LOOKED_AT: usize = 2_000;
 /// Of groups so many are merged at most.
@@ -34,7 +36,7 @@ const MOST_RANGES: usize = 2_000;
 impl StoreReader {
     /// One page of the letters that `filter` lets through.
     pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
-        let items = self.listed(filter, page, page.limit + 1, false).await?;
+        let items = self.listed(&Part::new(filter, page, page.limit + 1)).await?;
         Ok(page_of(items, page))
     }
 
@@ -44,30 +46,19 @@ impl StoreReader {
         filter: &LetterFilter,
         page: &PageRequest,
     ) -> Result<Vec<LetterSummary>, StoreError> {
-        self.listed(filter, page, page.limit, true).await
+        self.listed(&Part { is_backwards: true, ..Part::new(filter, page, page.limit) }).await
     }
 
-    async fn listed(
-        &self,
-        filter: &LetterFilter,
-        page: &PageRequest,
-        limit: usize,
-        is_backwards: bool,
-    ) -> Result<Vec<LetterSummary>, StoreError> {
-        match page.sort {
-            Sort::Importance => self.by_importance(filter, page, limit, is_backwards).await,
-            _ => self.first_of(filter, page, limit, is_backwards).await,
+    async fn listed(&self, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        match part.page.sort {
+            Sort::Importance => self.by_importance(part).await,
+            _ => self.first_of(part).await,
         }
     }
 
     /// One importance after the other, of each the newest.
-    async fn by_importance(
-        &self,
-        filter: &LetterFilter,
-        page: &PageRequest,
-        limit: usize,
-        is_backwards: bool,
-    ) -> Result<Vec<LetterSummary>, StoreError> {
+    async fn by_importance(&self, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let Part { filter, page, limit, is_backwards, .. } = *part;
         let is_meant = |rank: u64, importance: Importance| {
             let is_ahead =
                 page.after.is_none_or(|after| if is_backwards { rank <= after.rank } else { rank >= after.rank });
@@ -87,40 +78,50 @@ impl StoreReader {
             let of_one = LetterFilter { importances: vec![importance], ..filter.clone() };
             let after = page.after.filter(|after| after.rank == rank);
             let newest = PageRequest { sort: Sort::Newest, after, ..*page };
-            items.extend(self.first_of(&of_one, &newest, missing, is_backwards).await?);
+            items.extend(self.first_of(&Part { is_backwards, ..Part::new(&of_one, &newest, missing) }).await?);
         }
         Ok(items)
     }
 
-    /// The first few of a part of a list.
-    async fn first_of(
-        &self,
-        filter: &LetterFilter,
-        page: &PageRequest,
-        limit: usize,
-        is_backwards: bool,
-    ) -> Result<Vec<LetterSummary>, StoreError> {
-        let matching = self.matching(filter).await?;
+    /// The first few of a part of a list. A letter that gets another status while it is read is in the list of all statuses
+    /// none the less: where there are facets then that there were not, it is read again.
+    async fn first_of(&self, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let mut matching = self.matching(part.filter).await?;
+        for _ in 0..MOST_READS {
+            let items = self.first_within(&matching, part).await?;
+            if !part.filter.statuses.is_empty() {
+                return Ok(items);
+            }
+            let now = self.matching(part.filter).await?;
+            if !now.has_others_than(&matching) {
+                return Ok(items);
+            }
+            matching = now;
+        }
+        self.first_within(&matching, part).await
+    }
+
+    async fn first_within(&self, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
         if matching.facets.is_empty() {
             return Ok(Vec::new());
         }
-        let plan = self.plan(filter, &matching).await?;
-        let part = Part { filter, page, limit, plan: plan.as_ref(), is_backwards };
+        let plan = self.plan(part.filter, matching).await?;
+        let part = Part { plan: plan.as_ref(), ..*part };
         if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
-            return self.pick(plan, &matching, &part).await;
+            return self.pick(plan, matching, &part).await;
         }
         let ranges = matching.ranges();
         // Each range would ask the index anew.
         let asks_index = plan.as_ref().is_some_and(|plan| plan.asks_index);
         // All letters stand in one order only, that of time.
         let can_walk = part.rank().is_none();
-        if can_walk && (asks_index || self.walks(&matching, ranges.len(), limit).await?) {
-            return self.walk(&matching, &part, None).await;
+        if can_walk && (asks_index || self.walks(matching, ranges.len(), part.limit).await?) {
+            return self.walk(matching, &part, None).await;
         }
         // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
         if can_walk && matching.groups.is_none() && ranges.len() > MERGED {
-            let items = self.walk(&matching, &part, Some(LOOKED_AT)).await?;
-            if items.len() == limit {
+            let items = self.walk(matching, &part, Some(LOOKED_AT)).await?;
+            if items.len() == part.limit {
                 return Ok(items);
             }
         }
@@ -128,7 +129,7 @@ impl StoreReader {
         for chunk in ranges.chunks(MERGED) {
             items.extend(self.merge(chunk, &part).await?);
         }
-        sort(&mut items, page.sort, is_backwards);
+        sort(&mut items, part.page.sort, part.is_backwards);
         Ok(items)
     }
 

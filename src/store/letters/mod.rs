@@ -19,6 +19,7 @@ pub(super) mod lock;
 mod not_enriched;
 pub(super) mod order;
 mod part;
+mod reach;
 pub(super) mod record;
 pub(super) mod returned;
 pub(super) mod rows;

@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// Which part of a sorted list is meant.
+#[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) filter: &'a LetterFilter,
     pub(super) page: &'a PageRequest,
@@ -28,6 +29,13 @@ pub(super) struct Rank {
     pub(super) column: &'static str,
     /// A sign before the column, which keeps a database from walking along an index that has it.
     sign: &'static str,
+}
+
+impl<'a> Part<'a> {
+    /// The first few that stand behind the place where a page begins.
+    pub(super) const fn new(filter: &'a LetterFilter, page: &'a PageRequest, limit: usize) -> Self {
+        Self { filter, page, limit, plan: None, is_backwards: false }
+    }
 }
 
 impl Part<'_> {

@@ -89,7 +89,12 @@ async fn last_digest(tx: &mut Tx, scope: DigestScope<'_>) -> Result<Option<LastD
 async fn groups(tx: &mut Tx, queues: &[String]) -> Result<Vec<Group>, StoreError> {
     let rows: Vec<Row> = on!(tx, |tx| {
         let mut select = QueryBuilder::new("SELECT ");
-        select.push(COLUMNS).push(" FROM groups").build_query_as().fetch_all(&mut **tx).await?
+        select
+            .push(COLUMNS)
+            .push(" FROM groups WHERE merged_into IS NULL")
+            .build_query_as()
+            .fetch_all(&mut **tx)
+            .await?
     });
     let queues = Globs::new(queues);
     let mut groups = Vec::with_capacity(rows.len());

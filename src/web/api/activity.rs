@@ -42,7 +42,7 @@ pub(super) struct ActivityItem {
     via: Option<&'static str>,
     /// From which address, where that is known.
     address: Option<String>,
-    /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings`, `digests`, `markers`, `views`, `users` or `tokens`
+    /// `letters`, `groups`, `rules`, `grouping_rules`, `policies`, `schemas`, `mappings`, `digests`, `markers`, `views`, `users` or `tokens`
     #[schema(value_type = words::Area)]
     area: &'static str,
     /// `retry`, `discard`, `set`, `remove` and the like

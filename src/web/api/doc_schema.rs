@@ -63,6 +63,22 @@ impl<'d> Schemas<'d> {
         format!("{kind}{null}")
     }
 
+    /// The words that a value is one of, or each of a list of values; none where it takes others.
+    pub fn choices(&self, schema: &'d Value) -> Vec<String> {
+        let resolved = self.resolve(schema);
+        match (type_of(resolved), resolved["enum"].as_array()) {
+            (_, Some(words)) => words.iter().filter(|choice| !choice.is_null()).map(word).collect(),
+            ("boolean", _) => vec!["true".to_owned(), "false".to_owned()],
+            ("array", _) => self.choices(&resolved["items"]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether it takes several values.
+    pub fn takes_several(&self, schema: &'d Value) -> bool {
+        type_of(self.resolve(schema)) == "array"
+    }
+
     fn kind_of_type(&self, schema: &'d Value) -> String {
         match (type_of(schema), schema["format"].as_str()) {
             ("array", _) => format!("list of {}", self.kind(&schema["items"])),
@@ -201,6 +217,23 @@ mod tests {
             ("ids", "list of uuid", false, ""),
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_can_be_chosen_is_told_by_itself() {
+        let description = description();
+        let schemas = Schemas::of(&description);
+        let check = |schema: Value, choices: &[&str], takes_several: bool| {
+            let schema: &'static Value = Box::leak(Box::new(schema));
+            assert_eq!(
+                (schemas.choices(schema), schemas.takes_several(schema)),
+                (choices.iter().map(|word| (*word).to_owned()).collect(), takes_several)
+            );
+        };
+        check(json!({ "$ref": "#/components/schemas/Word" }), &["open", "done"], false);
+        check(json!({ "type": "array", "items": { "$ref": "#/components/schemas/Word" } }), &["open", "done"], true);
+        check(json!({ "type": "boolean" }), &["true", "false"], false);
+        check(json!({ "type": "array", "items": { "type": "string" } }), &[], true);
     }
 
     #[test]

@@ -72,6 +72,9 @@ struct ParameterDoc {
     place: String,
     /// What it is filled with at first: without it there is no such address.
     value: String,
+    /// What there is to choose from; nothing where anything can be typed.
+    choices: Vec<String>,
+    takes_several: bool,
 }
 
 impl Call {
@@ -149,13 +152,15 @@ impl<'d> Reader<'d> {
     fn parameter(&self, parameter: &'d Value) -> ParameterDoc {
         let (place, is_required) = (word(&parameter["in"]), parameter["required"] == true);
         let example = if is_required { self.schemas.example(&parameter["schema"], false) } else { Value::Null };
+        let schema = &parameter["schema"];
         let field = FieldDoc {
             name: word(&parameter["name"]),
-            kind: self.schemas.kind(&parameter["schema"]),
+            kind: self.schemas.kind(schema),
             is_required,
             about: plain(parameter["description"].as_str().unwrap_or_default()),
         };
-        ParameterDoc { field, place, value: word(&example) }
+        let (choices, takes_several) = (self.schemas.choices(schema), self.schemas.takes_several(schema));
+        ParameterDoc { field, place, value: word(&example), choices, takes_several }
     }
 
     /// An example that is taken as it is, where somebody puts in what there is.

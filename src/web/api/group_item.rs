@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{policies::PolicyItem, words};
+use super::{merged_item::MergedItem, policies::PolicyItem, words};
 use crate::{
     domain::{
         access::Right,
@@ -124,6 +124,8 @@ pub struct FullGroup {
     item: GroupItem,
     /// What happened in the last 14 days, by hours in which something did.
     hours: Vec<HourItem>,
+    /// Groups that are part of this one.
+    merged_from: Vec<MergedItem>,
 }
 
 /// One hour.
@@ -240,12 +242,18 @@ pub(super) async fn need(app: &AppState, id: GroupId) -> Result<(), WebError> {
 pub(super) async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), WebError> {
     let since = app.clock.now().minus(Duration::from_secs(DAYS * 24 * 60 * 60));
     let store = app.store();
-    let (group, mut hours) =
-        tokio::try_join!(store.group(id, pending_since(app)), store.group_hours(slice::from_ref(&id), since),)?;
+    let id = store.merged_into(id).await?.unwrap_or(id);
+    let (group, mut hours, merged) = tokio::try_join!(
+        store.group(id, pending_since(app)),
+        store.group_hours(slice::from_ref(&id), since),
+        store.merged_from(id),
+    )?;
     let group = group.ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
-    Ok((ETag(group.version()), Json(FullGroup { item: GroupItem::new(group, &app.policies.book()), hours })))
+    let merged_from = merged.into_iter().map(MergedItem::from).collect();
+    let version = group.version();
+    Ok((ETag(version), Json(FullGroup { item: GroupItem::new(group, &app.policies.book()), hours, merged_from })))
 }
 
 pub(super) fn pending_since(app: &AppState) -> Timestamp {

@@ -62,6 +62,8 @@ pub async fn groups(
 }
 
 /// One group, with how it grew in the last 14 days
+///
+/// The id of one that was merged answers with the group that it is part of.
 #[utoipa::path(get, path = "/groups/{id}", operation_id = "get_group", tag = "groups", params(PathId<Group>), responses(
     (status = OK, body = FullGroup),
 ))]

@@ -17,6 +17,7 @@ use crate::{
         error::WebError,
         input::Query,
         marker_draft::MarkerDraft,
+        marker_removal,
         path_id::{PathId, missing},
         query::{Listed, MarkerQuery, listed_page},
         security::CurrentUser,
@@ -151,6 +152,6 @@ pub async fn remove(
     user: CurrentUser,
     PathId(id): PathId<Marker>,
 ) -> Result<StatusCode, WebError> {
-    let removed = app.triage.remove_marker(id, &user).await?;
-    removed.map(|_| StatusCode::NO_CONTENT).ok_or_else(missing::<Marker>)
+    marker_removal::remove(&app, id, &user).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

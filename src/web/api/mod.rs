@@ -20,7 +20,9 @@ mod edit_preview;
 mod export_field;
 mod faults;
 mod group_item;
+mod group_merges;
 mod group_state;
+mod grouping_rules;
 mod groups;
 mod head;
 mod in_common;
@@ -31,6 +33,7 @@ mod letters;
 mod letters_export;
 mod mappings;
 mod markers;
+mod merged_item;
 mod model;
 mod payload;
 mod policies;
@@ -91,6 +94,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(group_state::resolve))
         .routes(routes!(group_state::reopen))
         .routes(routes!(group_state::act))
+        .routes(routes!(group_merges::merge))
+        .routes(routes!(group_merges::unmerge))
         .routes(routes!(in_common::in_common))
         .routes(routes!(queues::queues))
         .routes(routes!(queue::queue))
@@ -111,6 +116,9 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(rules::order))
         .routes(routes!(rule_trials::test))
         .routes(routes!(rule_trials::apply))
+        .routes(routes!(grouping_rules::rules, grouping_rules::add))
+        .routes(routes!(grouping_rules::preview))
+        .routes(routes!(grouping_rules::rule, grouping_rules::remove))
         .routes(routes!(schemas::schema, schemas::remove))
         .routes(routes!(schemas::types))
         .routes(routes!(views::views, views::add))

@@ -82,6 +82,7 @@ fn area_choices(chosen: &[Area]) -> Vec<Choice> {
         Area::Letters => "Letters",
         Area::Groups => "Groups",
         Area::Rules => "Rules",
+        Area::GroupingRules => "Grouping rules",
         Area::Policies => "Policies",
         Area::Queues => "Queues",
         Area::Schemas => "Schemas",

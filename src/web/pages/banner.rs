@@ -29,6 +29,8 @@ struct Fragment {
 pub struct Banner {
     /// Stands for what is wrong; see [`events`](crate::web::events).
     pub changes: String,
+    /// The database is: nothing else is asked for until it is back.
+    pub is_away: bool,
     pub items: Vec<BannerItem>,
 }
 
@@ -58,7 +60,7 @@ impl Banner {
                 items[at].why.clear();
             }
         }
-        Self { changes: changes(fingerprint(&conditions)), items }
+        Self { changes: changes(fingerprint(&conditions)), is_away: app.health.is_database_away(), items }
     }
 }
 

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Redirect, Response},
+};
 
 use super::{
     actions::redirect,
@@ -48,6 +52,7 @@ use crate::{
             group::{GroupView, Title, href},
             group_chart::{chart, window},
             mark::Began,
+            merged::MergedView,
             number,
             preflight::PreflightView,
             report,
@@ -98,6 +103,8 @@ struct GroupPage {
     /// Offered where a retry has to name a queue.
     queues: Vec<String>,
     succeeded_after: String,
+    /// What is part of it.
+    merged: Vec<MergedView>,
 }
 
 /// The form for the note.
@@ -128,6 +135,9 @@ pub async fn show(
     PathId(id): PathId<Group>,
     visit: Visit,
 ) -> Result<Response, WebError> {
+    if let Some(into) = app.store().merged_into(id).await? {
+        return Ok(Redirect::to(&href(into)).into_response());
+    }
     let page = load(&app, id, &visit, &user).await?;
     Ok(answer!(page, visit.part, Part::Main => main, Part::State => only as_state))
 }
@@ -200,11 +210,12 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
     let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
     let store = app.store();
-    let (group, hours, mut page, facets) = tokio::try_join!(
+    let (group, hours, mut page, facets, merged) = tokio::try_join!(
         store.group(id, now.minus(app.settings.succeeded_after)),
         store.group_hours(std::slice::from_ref(&id), fortnight.from),
         store.letters(&letters, &newest),
         store.counts_overall(),
+        store.merged_from(id),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
@@ -236,6 +247,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
         group: GroupView::new(&group, &app.policies.book(), now),
         importances: Importance::ALL,
         succeeded_after: number::span(app.settings.succeeded_after),
+        merged: merged.iter().map(|merged| MergedView::new(merged, now)).collect(),
         shell,
     })
 }

@@ -7,6 +7,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     actions::{lead_to, redirect, take_back},
     bulk_action::BulkAction,
+    group_merges,
     letters_all::{self, AskedFrom},
     toast::Toast,
 };
@@ -32,6 +33,9 @@ use crate::{
     },
 };
 
+/// What the list of groups calls it.
+const MERGE: &str = "merge";
+
 pub async fn act(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
@@ -47,6 +51,9 @@ pub async fn act(
     }
     if let Some(all) = of_letters(&fields.action) {
         return Ok(lead_to(&about_letters(ids, all, back), &headers));
+    }
+    if fields.action == MERGE {
+        return Ok(redirect(&back, &group_merges::merge(&app, &user, &ids).await?, &headers));
     }
     // Before a length of time is counted from: it is told as it was chosen.
     let now = app.clock.now();

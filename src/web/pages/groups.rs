@@ -12,12 +12,12 @@ use super::{
     last_visit::LastVisit,
     next_step::NextStep,
     part::parts,
+    refresh::is_refresh,
     shell::{Page, Shell},
-    visit::is_refresh,
 };
 use crate::{
     domain::{
-        group::{Group, GroupCounts, GroupFilter, GroupPage, Hour},
+        group::{Group, GroupCounts, GroupFilter, GroupId, GroupPage, Hour},
         version::{Version, Versioned},
     },
     web::{
@@ -25,7 +25,12 @@ use crate::{
         error::WebError,
         query::{GroupQuery, Listed, Pager, form, parameters},
         security::CurrentUser,
-        view::{group::GroupRow, number, spark::Spark, time::Moment},
+        view::{
+            group::GroupRow,
+            number,
+            spark::{Span, Spark},
+            time::Moment,
+        },
     },
 };
 
@@ -157,11 +162,26 @@ async fn load_rows(
     let (now, policies) = (app.clock.now(), app.policies.book());
     let pending_since = now.minus(app.settings.succeeded_after);
     let page = app.store().groups(filter, query.sort, query.place()?, query.limit(), pending_since).await?;
-    let ids: Vec<_> = page.items.iter().map(|group| group.id).collect();
-    let hours: HashMap<_, Vec<Hour>> = app.store().group_hours(&ids, Spark::since(now)).await?;
-    let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
-    let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), &policies, (seen, now))).collect();
+    let span = Span::of(&page.items, now);
+    let received = received(app, &page.items, span).await?;
+    let spark = |group: &Group| Spark::new(received.get(&group.id).map(Vec::as_slice).unwrap_or_default(), span);
+    let rows = page.items.iter().map(|group| GroupRow::new(group, spark(group), &policies, (seen, now))).collect();
     Ok((page, rows))
+}
+
+/// How many letters each group got, and from when on.
+async fn received(
+    app: &AppState,
+    groups: &[Group],
+    span: Span,
+) -> Result<HashMap<GroupId, Vec<(Timestamp, u64)>>, WebError> {
+    let ids: Vec<_> = groups.iter().map(|group| group.id).collect();
+    if !span.is_in_hours() {
+        return Ok(app.store().group_arrivals(&ids, span.since, span.step).await?);
+    }
+    let hours = app.store().group_hours(&ids, span.since).await?;
+    let received = |hours: Vec<Hour>| hours.into_iter().map(|hour| (hour.start, hour.received)).collect();
+    Ok(hours.into_iter().map(|(group, hours)| (group, received(hours))).collect())
 }
 
 /// The groups that a person should look at first.

@@ -17,14 +17,17 @@ use super::{
     visit,
 };
 use crate::{
-    domain::marker::{Marker, MarkerKind, MarkerPlace},
+    domain::{
+        actor::Actor,
+        marker::{Marker, MarkerKind, MarkerPlace},
+    },
     web::{
         AppState,
         draft::Wrong,
         error::WebError,
         input::FormPairs,
         marker_draft::MarkerDraft,
-        path_id::missing,
+        marker_removal::{self, NOT_THEIRS},
         query::{Listed, MarkerQuery, Pager, Pairs, listed_page},
         security::CurrentUser,
         view::{text, time::Moment},
@@ -54,6 +57,7 @@ struct MarkerRow {
     queues: String,
     link: Option<String>,
     by: String,
+    is_removable: bool,
 }
 
 /// What was typed, and what is wrong with it.
@@ -78,7 +82,7 @@ impl MarkerForm {
 }
 
 impl MarkerRow {
-    fn new(marker: &Marker, now: Timestamp) -> Self {
+    fn new(marker: &Marker, who: &Actor, now: Timestamp) -> Self {
         let queues = if marker.queues.is_empty() { "all".to_owned() } else { marker.queues.join(", ") };
         Self {
             id: marker.id.to_string(),
@@ -89,16 +93,17 @@ impl MarkerRow {
             queues: text::one_line(&queues),
             link: marker.link.clone(),
             by: text::one_line(marker.by.as_str()),
+            is_removable: marker.is_removed_by(who),
         }
     }
 }
 
-pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Response, WebError> {
-    let page = load(&app, &visit, MarkerForm::default()).await?;
+pub async fn show(State(app): State<Arc<AppState>>, user: CurrentUser, visit: Visit) -> Result<Response, WebError> {
+    let page = load(&app, &user, &visit, MarkerForm::default()).await?;
     Ok(answer!(page, visit.part, MainPart::Main => main))
 }
 
-async fn load(app: &AppState, visit: &Visit, form: MarkerForm) -> Result<MarkersPage, WebError> {
+async fn load(app: &AppState, user: &Actor, visit: &Visit, form: MarkerForm) -> Result<MarkersPage, WebError> {
     let (now, query) = (app.clock.now(), &visit.query);
     let (before, limit) = (query.place()?, query.limit());
     let store = app.store();
@@ -108,7 +113,7 @@ async fn load(app: &AppState, visit: &Visit, form: MarkerForm) -> Result<Markers
     Ok(MarkersPage {
         shell: visit.at(query.href(), Shell::new(app, Page::Markers, &facets).await?),
         kinds: kinds(query),
-        rows: found.iter().map(|marker| MarkerRow::new(marker, now)).collect(),
+        rows: found.iter().map(|marker| MarkerRow::new(marker, user, now)).collect(),
         pager: query.pager(last.map(|last| MarkerPlace { at: last.at, id: last.id })),
         form,
         queues: queue_names(&facets),
@@ -135,7 +140,7 @@ pub async fn set(
     let new = match draft.read(app.clock.now()) {
         Ok(new) => new,
         Err(wrong) => {
-            let page = load(&app, &Visit::default(), MarkerForm { draft, wrong }).await?;
+            let page = load(&app, &user, &Visit::default(), MarkerForm { draft, wrong }).await?;
             return Ok(fragment::refused(page.render()?, &page.shell));
         }
     };
@@ -164,7 +169,7 @@ pub async fn remove(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: Uuid = pairs.need("id")?;
-    let removed = app.triage.remove_marker(id, &user).await?.ok_or_else(missing::<Marker>)?;
+    let removed = marker_removal::remove(&app, id, &user).await?;
     let toast = Toast::done(format!("Removed the marker {}.", text::name(&removed.name(), 100)));
     Ok(redirect("/markers", &toast, &headers))
 }

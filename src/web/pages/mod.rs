@@ -25,6 +25,8 @@ mod group;
 mod group_buttons;
 mod group_commands;
 mod group_filters;
+mod group_merges;
+mod grouping_rules;
 mod groups;
 mod in_common;
 mod jobs;
@@ -46,6 +48,7 @@ mod policies;
 mod policy_form;
 mod queue;
 mod queues;
+mod refresh;
 mod rule_commands;
 mod rule_form;
 mod rules;
@@ -86,6 +89,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/groups/{id}/in-common", get(in_common::show))
         .route("/groups/{id}/all", post(group::act))
         .route("/groups/{id}/note", post(group::note))
+        .route("/groups/{id}/unmerge", post(group_merges::unmerge))
         .route("/jobs", get(jobs::list))
         .route("/jobs/{id}", get(jobs::show))
         .route("/jobs/{id}/pause", post(jobs::pause))
@@ -120,6 +124,10 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/rules/move", post(rule_commands::step))
         .route("/rules/apply", post(rule_commands::apply))
         .route("/rules/cancel", post(rule_commands::cancel))
+        .route("/groups/rules", get(grouping_rules::show))
+        .route("/groups/rules/check", post(grouping_rules::check))
+        .route("/groups/rules/add", post(grouping_rules::add))
+        .route("/groups/rules/remove", post(grouping_rules::remove))
         .route("/views", get(views::show))
         .route("/views/menu", get(views::menu))
         .route("/views/{id}", get(views::open))

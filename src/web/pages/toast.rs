@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use uuid::Uuid;
 
-use super::visit::is_refresh;
+use super::refresh::is_refresh;
 use crate::{
     domain::{group::GroupId, letter::LetterId},
     web::{error::WebError, query::Pairs, security::cookie},

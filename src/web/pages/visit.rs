@@ -2,18 +2,10 @@
 
 use std::str::FromStr;
 
-use axum::{
-    extract::FromRequestParts,
-    http::{HeaderMap, request::Parts},
-};
+use axum::{extract::FromRequestParts, http::request::Parts};
 
 use super::{shell::Shell, toast::Toast};
 use crate::web::{codes::FaultCode, error::WebError, input::QueryPairs, query::Parameters};
-
-/// Whether a page asks for itself to bring what it shows up to date, see `static/js/refresh.js`.
-pub fn is_refresh(headers: &HeaderMap) -> bool {
-    headers.contains_key("dlo-refresh")
-}
 
 /// What an address says, which part of the page it asks for, and what the page before left to say.
 pub struct Visit<Q, P> {

@@ -17,6 +17,8 @@ use crate::web::queue_path;
 /// Characters of a detail that a line shows.
 const SHOWN: usize = 600;
 /// Characters of a name.
+/// Where they are listed.
+pub const GROUPING_RULES: &str = "/groups/rules";
 const NAME: usize = 80;
 
 #[derive(Debug)]
@@ -105,6 +107,8 @@ impl Sentence {
             (Area::Rules, "apply") => {
                 plain(&format!("applied the rules to {}", number::plural(entry.letters, "dead letter")))
             }
+            (Area::GroupingRules, "add") => named("added the grouping rule", entry, GROUPING_RULES.to_owned()),
+            (Area::GroupingRules, _) => named("removed the grouping rule", entry, GROUPING_RULES.to_owned()),
             (Area::Policies, "set") => named("set the retry policy of", entry, policy_href(entry)),
             (Area::Policies, "remove") => named("removed the retry policy of", entry, policy_href(entry)),
             (Area::Queues, "pause") => named("paused retries into", entry, queue_page(entry)),
@@ -187,6 +191,8 @@ fn verb(action: &str, has_detail: bool) -> String {
         ("assign", false) => "unassigned",
         ("ticket", true) => "linked a ticket to",
         ("ticket", false) => "removed the ticket of",
+        ("merge", _) => "merged",
+        ("unmerge", _) => "split again",
         ("undo", _) => "undid the last change of",
         ("wake", _) => "woke",
         ("reveal", _) => "revealed hidden values of",

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     domain::{
-        group::{Group, GroupId, GroupKey, Hour},
+        group::{Group, GroupId, GroupKey},
         letter::Status,
         policy::PolicyBook,
     },
@@ -48,10 +48,10 @@ pub struct GroupRow {
 }
 
 impl GroupRow {
-    /// `hours` are those of the last day; `seen` is when who looks was here last.
+    /// `seen` is when who looks was here last.
     pub fn new(
         group: &Group,
-        hours: &[Hour],
+        spark: Spark,
         policies: &PolicyBook,
         (seen, now): (Option<Timestamp>, Timestamp),
     ) -> Self {
@@ -66,7 +66,7 @@ impl GroupRow {
             why: text::shortened(&why(&group.key), 2 * NAME),
             note: text::shortened(&note, NAME),
             importance: importance(group),
-            spark: Spark::new(hours, now),
+            spark,
             open: number::thousands(group.n_open()),
             last_seen: Moment::new(group.last_seen, now),
             outcome: OutcomeView::new(&group.outcome),
@@ -209,7 +209,7 @@ const fn reason(reason: Reason) -> &'static str {
 }
 
 /// What stands for the error where none is recorded: what RabbitMQ says.
-fn why(key: &GroupKey) -> String {
+pub fn why(key: &GroupKey) -> String {
     if key.error.is_empty() { key.reason.sentence().to_owned() } else { described_beside(key) }
 }
 

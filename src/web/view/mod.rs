@@ -26,6 +26,7 @@ pub mod letter_actions;
 pub mod letter_facts;
 pub mod letter_links;
 pub mod mark;
+pub mod merged;
 pub mod message_type;
 pub mod number;
 pub mod outcome;

@@ -297,7 +297,8 @@ impl TestDatabase {
 }
 
 /// What must not be there, and where it would be.
-const AUDIT: [(&str, &str); 16] = [
+const AUDIT: [(&str, &str); 17] = [
+    ("a letter has the group that it is in as another", "letters l WHERE l.key_id = l.group_id OR l.group_id IS NULL AND l.key_id IS NOT NULL"),
     (
         "a job counts other letters than its own",
         "jobs j WHERE j.sent <> (SELECT count(*) FROM job_letters l WHERE l.job_id = j.id AND l.state IN ('sent', 'failed'))

@@ -233,7 +233,7 @@ async fn hostile_lines(rng: &mut Rng, database: &TestDatabase) -> String {
 /// Whatever stands in whichever column of whichever table.
 #[tokio::test]
 async fn any_value_comes_back() {
-    let seed = seed();
+    let seed = seed(1);
     println!("DLO_TEST_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     for _ in 0..soak(2, 50) {

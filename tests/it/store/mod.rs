@@ -47,6 +47,7 @@ mod group_states;
 mod groups;
 mod incidents;
 mod listing;
+mod merges;
 mod opening;
 mod outages;
 mod pauses;

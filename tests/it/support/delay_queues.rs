@@ -37,7 +37,11 @@ pub async fn settle(url: String, queue: &str, delays: impl IntoIterator<Item = D
 }
 
 /// What waits in a queue, by what its bundles say. They stay there, the empty ones by which queues are tried included.
+/// Nothing waits in one that is not there: the name of a delay queue is another when a week has begun.
 pub async fn messages_in(vhost: &Vhost, queue: &str) -> usize {
+    if !vhost.has_queue(queue).await {
+        return 0;
+    }
     let channel = vhost.looking_channel().await;
     let mut messages = 0;
     while let Some(bundle) =

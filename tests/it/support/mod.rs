@@ -83,10 +83,11 @@ pub fn soak<T>(few: T, many: T) -> T {
     if env::var_os("DLO_TEST_SOAK").is_some_and(|soak| soak == "1") { many } else { few }
 }
 
-/// What a random test begins with: another each time, unless `DLO_TEST_SEED` has the same happen again. A test says it.
-pub fn seed() -> u64 {
+/// What a random test begins with: `in_short` in `make test`, so that what is red there is so for everybody, another each time
+/// in `make soak`, or what `DLO_TEST_SEED` says, to have the same happen again. A test says it.
+pub fn seed(in_short: u64) -> u64 {
     let given = env::var("DLO_TEST_SEED").ok().map(|seed| seed.parse().expect("DLO_TEST_SEED is a number"));
-    given.unwrap_or_else(|| fastrand::u64(..))
+    given.unwrap_or_else(|| soak(in_short, fastrand::u64(..)))
 }
 
 /// The path of a program that tests need, or `None` if it is not installed and tests may be skipped for it.

@@ -344,6 +344,17 @@ impl Vhost {
         self.manage(Method::DELETE, &path, None).await;
     }
 
+    /// On a channel of its own: the broker closes it when there is none.
+    pub async fn has_queue(&self, queue: &str) -> bool {
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+        let channel = self.looking_channel().await;
+        let found = channel.queue_declare(queue.into(), passive, FieldTable::default()).await.is_ok();
+        if found {
+            channel.close(200, "seen".into()).await.expect("the channel is open");
+        }
+        found
+    }
+
     /// How many messages are ready in the queue at this moment. Asked over AMQP, for the management API lags behind.
     pub async fn depth(&self, queue: &str) -> u32 {
         self.looking

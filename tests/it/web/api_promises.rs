@@ -62,7 +62,7 @@ async fn every_list_has_cursors_of_its_own() {
             desk.get(&format!("{path}?cursor={cursor}")).await.problem(400);
         }
     }
-    assert_eq!(n_lists, 14);
+    assert_eq!(n_lists, 15);
 }
 
 /// What only reads, or asks what would be.
@@ -80,9 +80,10 @@ async fn calls_of_a_kind_are_alike() {
         }
         let is_harmless = HARMLESS.iter().any(|end| path.ends_with(end));
         assert_eq!(takes(call, "Idempotency-Key"), method == Method::POST && !is_harmless, "{method} {path}");
-        // A schema and a marker are never changed, only added or removed; the state of a group is changed by calls of their own.
+        // Schemas, markers and grouping rules are never changed, only added or removed; the state of a group is changed by
+        // calls of their own.
         let is_state = method == Method::POST && path.contains("/groups/{id}/");
-        let is_fixed = ["/schemas/", "/markers/"].iter().any(|kind| path.contains(kind));
+        let is_fixed = ["/schemas/", "/markers/", "/grouping-rules/"].iter().any(|kind| path.contains(kind));
         let is_edit = is_state || [Method::PUT, Method::PATCH, Method::DELETE].contains(&method) && !is_fixed;
         assert_eq!((takes(call, "If-Match"), answers.contains_key("412")), (is_edit, is_edit), "{method} {path}");
         if method == Method::DELETE {

@@ -79,4 +79,8 @@ async fn probes_speak_http_1_0_and_come_through_a_crowd() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let answer = hear(say(address, "GET /letters HTTP/1.1\r\nhost: 127.0.0.1:8420\r\n\r\n").await).await;
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after"), "{answer}");
+    let answer = hear(say(address, "GET /api/v1/queues HTTP/1.1\r\nhost: 127.0.0.1:8420\r\n\r\n").await).await;
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after"), "{answer}");
+    assert!(answer.contains("application/problem+json") && answer.contains("connection: close"), "{answer}");
+    assert!(answer.contains("\"code\":\"unavailable\""), "{answer}");
 }

@@ -28,6 +28,7 @@ use dead_letter_office::{
         decoding::reader::Reader,
         digests::Digests,
         getting_started::GettingStarted,
+        grouping_rules::GroupingRules,
         health::{Health, Probe, WorkerBoard},
         idempotency::Keys,
         policies::Policies,
@@ -75,6 +76,7 @@ pub struct Desk {
     pub metrics: Metrics,
     pub policies: Policies,
     pub rules: Rules,
+    pub grouping_rules: GroupingRules,
     pub schemas: Schemas,
     pub reader: Reader,
     pub digests: Digests,
@@ -209,6 +211,7 @@ impl Desk {
         let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), Wakeup::default());
         let policies = Policies::new(vec![every_queue()], changes.clone());
         let rules = Rules::new(None, changes.clone(), clock.clone());
+        let grouping_rules = GroupingRules::new(changes.clone(), clock.clone());
         let schemas = Schemas::new(changes.clone(), clock.clone());
         let decode = DecodeConfig { max_bytes: DECODE_MAX_BYTES, hidden_fields, ..DecodeConfig::default() };
         let reader = Reader::new(schemas.clone(), decode);
@@ -239,6 +242,7 @@ impl Desk {
             store: GuardedStore::new(store.reader()),
             policies: policies.clone(),
             rules: rules.clone(),
+            grouping_rules: grouping_rules.clone(),
             causes: Causes::new(reader.clone()),
             reader: reader.clone(),
             schemas: schemas.clone(),
@@ -281,6 +285,7 @@ impl Desk {
             metrics,
             policies,
             rules,
+            grouping_rules,
             schemas,
             reader,
             digests,

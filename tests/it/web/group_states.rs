@@ -355,3 +355,31 @@ async fn a_selection_is_acted_on_and_that_is_undone() {
     assert!(follow(&desk, odd).await.words("#toasts .is-failed").contains("acknowledge, snooze"));
     assert_eq!(desk.status(ids[0]).await, Status::Open);
 }
+
+#[tokio::test]
+async fn groups_are_merged_by_a_call() {
+    let desk = Desk::open().await;
+    let big = alike(&desk, "orders", "x", 2).await;
+    let small = alike(&desk, "orders", "y", 1).await;
+    let elsewhere = alike(&desk, "mail", "x", 1).await;
+    let [big, small, elsewhere] =
+        [id_of(&desk, big[0]).await, id_of(&desk, small[0]).await, id_of(&desk, elsewhere[0]).await];
+    let merge = "/api/v1/groups/merge";
+    let detail = act(&desk, merge, json!({"ids": [big, elsewhere]})).await.problem(409);
+    assert_eq!(detail, "Not possible: only groups of one queue with the same reason can be merged.");
+    act(&desk, merge, json!({"ids": [big, big]})).await.problem(409);
+    let merged = act(&desk, merge, json!({"ids": [small, big]})).await.expect(200).json();
+    assert_eq!((&merged["into"], &merged["from"]), (&json!(big), &json!([small])));
+    let one = desk.get(&format!("/api/v1/groups/{small}")).await.expect(200).json();
+    assert_eq!((&one["id"], &one["count"]), (&json!(big), &json!(3)));
+    let part = &one["merged_from"][0];
+    let expected = json!({"id": small, "message_type": null, "error": "y", "merged_by": "local user",
+        "merged_at": "2026-11-21T12:00:00.000000Z"});
+    assert_eq!(*part, expected);
+    let undo = json!({"action": "undo", "ids": [small], "at": merged["at"]});
+    assert_eq!(act(&desk, "/api/v1/groups/actions", undo).await.expect(200).json()["done"], json!([small]));
+    act(&desk, merge, json!({"ids": [small, big]})).await.expect(200);
+    let split = act(&desk, &format!("/api/v1/groups/{small}/unmerge"), json!({})).await.expect(200).json();
+    assert_eq!((&split["id"], &split["count"], &split["state"]), (&json!(small), &json!(1), &json!("open")));
+    act(&desk, &format!("/api/v1/groups/{small}/unmerge"), json!({})).await.problem(409);
+}

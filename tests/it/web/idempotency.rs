@@ -24,20 +24,6 @@ fn keyed(path: &str, key: &str, body: &Value) -> Request<Body> {
     request.header("idempotency-key", key).body(Body::from(body.to_string())).unwrap()
 }
 
-macro_rules! on_both {
-    ($($test:ident),+ $(,)?) => {
-        mod on_sqlite {
-            $(#[tokio::test] async fn $test() { super::$test(&super::Desk::open().await).await; })+
-        }
-        mod on_postgres {
-            $(#[tokio::test] async fn $test() {
-                let Some((desk, _database)) = super::Desk::on_postgres().await else { return };
-                super::$test(&desk).await;
-            })+
-        }
-    };
-}
-
 /// A proxy that joins two calls must not have one of them done.
 async fn a_key_is_one(desk: &Desk) {
     let id = desk.receive(dead_in("orders")).await;

@@ -1,11 +1,13 @@
 //! The list of dead letters: what its rows say, their columns and their order, and how those of one group are folded.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use amqp_message::field::FieldValue;
 use axum::{
     body::Body,
     http::{Method, header},
 };
-use dead_letter_office::domain::letter::Importance;
+use dead_letter_office::domain::{command::Command, letter::Importance};
 
 use scraper::Html;
 
@@ -15,6 +17,7 @@ use super::{
     desk::{Desk, builder},
     form::{Form, submit},
     groups::failed_with,
+    queue_page::both,
     search::{index, order},
 };
 
@@ -126,4 +129,33 @@ async fn rows_have_an_order() {
     let next =
         desk.get(&format!("/api/v1/letters?sort=attempts&limit=1&column=payload.a&cursor={cursor}")).await.expect(200);
     assert_eq!(next.json()["items"][0]["queue"], "a");
+}
+
+/// Each letter is in the list of all statuses at every moment, whatever is done with it meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_changes_its_status_is_not_missing() {
+    const LETTERS: usize = 30;
+    for (desk, _kept) in both().await {
+        let mut ids = Vec::new();
+        for _ in 0..LETTERS {
+            ids.push(desk.receive(dead_in("texts")).await);
+        }
+        let is_changing = AtomicBool::new(true);
+        let change = async {
+            for id in &ids {
+                desk.command(*id, Command::Discard { note: None }).await;
+            }
+            for id in &ids {
+                desk.command(*id, Command::Reopen).await;
+            }
+            is_changing.store(false, Ordering::Release);
+        };
+        let look = async {
+            while is_changing.load(Ordering::Acquire) {
+                let list = desk.get("/api/v1/letters?limit=200").await.expect(200).json();
+                assert_eq!(list["items"].as_array().unwrap().len(), LETTERS);
+            }
+        };
+        tokio::join!(change, look);
+    }
 }

@@ -171,12 +171,20 @@ async fn teams_have_their_own() {
             assert_eq!(seen(&ada, path).await, ["for-all", "for-both", "of-ada"], "{path}");
             assert_eq!(seen(&root, path).await.len(), 5, "{path}");
         }
+        let page = ada.get(&desk, "/markers").await.page();
+        assert_eq!(page.count("tbody button[disabled][title]"), 2, "of those for all and for both");
+        assert_eq!(page.count("tbody button:not([disabled])"), 1, "their own");
         assert_eq!(seen(&root, "/queues/main/bravo-orders").await, ["for-all", "for-bravo", "for-both"]);
         assert_eq!(seen(&ada, "/activity").await, ["of-ada"]);
         let all = desk.store.markers(&Default::default(), None, 100).await.unwrap();
         for marker in all {
             let removed = ada.post(&desk, "/markers/remove", &[("id", &marker.id.to_string())]).await;
-            assert_eq!(removed.status, if marker.title == "of-ada" { 303 } else { 404 }, "{}", marker.title);
+            let expected = match &*marker.title {
+                "of-ada" => 303,
+                "for-all" | "for-both" => 403,
+                _ => 404,
+            };
+            assert_eq!(removed.status, expected, "{}", marker.title);
         }
     }
 }

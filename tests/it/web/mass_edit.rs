@@ -29,21 +29,8 @@ use super::{
 };
 use crate::support::{PATIENCE, process::wait_until};
 
-macro_rules! on_both {
-    ($($test:ident),+ $(,)?) => {
-        mod on_sqlite {
-            $(#[tokio::test] async fn $test() { super::$test(&super::Office::new(super::Desk::open().await)).await; })+
-        }
-        mod on_postgres {
-            $(#[tokio::test] async fn $test() {
-                let Some((desk, _kept)) = super::Desk::on_postgres().await else { return };
-                super::$test(&super::Office::new(desk)).await;
-            })+
-        }
-    };
-}
-
 on_both!(
+    from crate::web::pacing::Office::new:
     each_is_edited_as_it_came_and_what_cannot_be_is_told,
     what_is_taken_back_is_not_edited_once_more,
     a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked,

@@ -4,6 +4,29 @@
 //! browser run the binary, with a real RabbitMQ where one is needed ([`program`], [`browser`]).
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 
+/// Runs tests on a desk over each database, or on what `from` makes of such a desk.
+macro_rules! on_both {
+    (from $make:path: $($test:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                let desk = $crate::web::desk::Desk::open().await;
+                super::$test(&$make(desk)).await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                let Some((desk, _database)) = $crate::web::desk::Desk::on_postgres().await else { return };
+                super::$test(&$make(desk)).await;
+            })+
+        }
+    };
+    ($($test:ident),+ $(,)?) => {
+        on_both!(from std::convert::identity: $($test),+);
+    };
+}
+
 pub mod answer;
 mod dead;
 pub mod desk;
@@ -31,6 +54,7 @@ mod failures;
 mod filters;
 mod forms;
 mod group_states;
+mod grouping_rules;
 mod groups;
 mod hostile;
 mod idempotency;

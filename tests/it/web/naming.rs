@@ -35,6 +35,7 @@ impl Worker {
             reader: Reader::new(desk.schemas.clone(), DecodeConfig::default()),
             schemas: desk.schemas.clone(),
             rules: desk.rules.clone(),
+            grouping_rules: desk.grouping_rules.clone(),
             clock: desk.clock.clone(),
             metrics: Metrics::default(),
             feed: desk.feed.clone(),

@@ -26,21 +26,8 @@ use super::{
 };
 use crate::support::{PATIENCE, process::wait_until};
 
-macro_rules! on_both {
-    ($($test:ident),+ $(,)?) => {
-        mod on_sqlite {
-            $(#[tokio::test] async fn $test() { super::$test(&super::Office::new(super::Desk::open().await)).await; })+
-        }
-        mod on_postgres {
-            $(#[tokio::test] async fn $test() {
-                let Some((desk, _kept)) = super::Desk::on_postgres().await else { return };
-                super::$test(&super::Office::new(desk)).await;
-            })+
-        }
-    };
-}
-
 on_both!(
+    from crate::web::pacing::Office::new:
     a_rate_is_kept_and_a_restart_neither_bursts_nor_repeats,
     what_is_spread_takes_its_time,
     a_canary_that_does_well_lets_the_rest_go,

@@ -49,6 +49,7 @@ fn enrichment(desk: &Desk, rules: Rules) -> Enrichment {
         reader: reader(desk),
         schemas: desk.schemas.clone(),
         rules,
+        grouping_rules: desk.grouping_rules.clone(),
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
         feed: desk.feed.clone(),

@@ -58,7 +58,7 @@ fn about(path: &str) -> About {
         "views" => About::View,
         "queues" => About::Queue,
         "digests" => About::Digest,
-        "rules" | "policies" | "mappings" | "schemas" | "assets" | "docs" => About::Everybody,
+        "rules" | "grouping-rules" | "policies" | "mappings" | "schemas" | "assets" | "docs" => About::Everybody,
         other => panic!("say of {path} what {other} is about"),
     }
 }
@@ -282,7 +282,8 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
 fn body_of(path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
         _ if path.starts_with("/api/v1/views/") => json!({"name": "ours"}),
-        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" | "resume" => {
+        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" | "resume"
+        | "unmerge" => {
             json!({})
         }
         "snooze" => json!({"until": "1h"}),

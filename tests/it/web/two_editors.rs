@@ -15,24 +15,6 @@ use super::{
     groups::{alike, group_of},
 };
 
-macro_rules! on_both {
-    ($($test:ident),+ $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test]
-            async fn $test() {
-                super::$test(&super::Desk::open().await).await;
-            })+
-        }
-        mod postgres {
-            $(#[tokio::test]
-            async fn $test() {
-                let Some((desk, _database)) = super::Desk::on_postgres().await else { return };
-                super::$test(&desk).await;
-            })+
-        }
-    };
-}
-
 /// A call with a header.
 async fn call(desk: &Desk, method: Method, path: &str, body: &Value, (name, value): (HeaderName, &str)) -> Answer {
     let request = builder(method, path).header("content-type", "application/json").header(name, value);

@@ -3,6 +3,8 @@
 //! Libraries for these work on `serde_json::Value`, which changes the digits of large and of decimal numbers also where
 //! the patch says nothing of them.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{Kind, Member, Node};
 
 impl<'a> Node<'a> {
@@ -11,45 +13,40 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn merged(self, patch: &Self) -> Self {
         let Kind::Object(changes) = &patch.kind else { return patch.clone() };
-        let mut members = match self.kind {
+        let members = match self.kind {
             Kind::Object(members) => members,
             _ => Vec::new(),
         };
-        for change in changes {
-            merge(&mut members, change);
+        let changed: HashSet<&str> = changes.iter().map(|change| &*change.key).collect();
+        let mut left: HashMap<&str, &Self> = changes.iter().map(|change| (&*change.key, &change.value)).collect();
+        let mut merged = Vec::with_capacity(members.len());
+        for member in members {
+            match left.remove(&*member.key) {
+                Some(change) if change.kind == Kind::Null => {}
+                Some(change) => merged.push(Member { value: member.value.merged(change), ..member }),
+                // Of a name that stands there twice readers take one or the other: the changed one is the only one left.
+                None if changed.contains(&*member.key) => {}
+                None => merged.push(member),
+            }
         }
-        Self::object(members)
+        let added = changes.iter().filter_map(|change| left.remove(&*change.key).map(|value| (&change.key, value)));
+        let added = added.filter(|(_, value)| value.kind != Kind::Null);
+        merged.extend(added.map(|(key, value)| Member::new(key.clone(), Self::null().merged(value))));
+        Self::object(merged)
     }
 
     /// The first member whose name stands in its object twice, so that nobody can say which of them is meant.
     pub fn double_key(&self) -> Option<&Member<'a>> {
         match &self.kind {
             Kind::Array(nodes) => nodes.iter().find_map(Self::double_key),
-            Kind::Object(members) => members.iter().enumerate().find_map(|(place, member)| {
-                let is_double = members.iter().take(place).any(|earlier| earlier.key == member.key);
-                if is_double { Some(member) } else { member.value.double_key() }
-            }),
+            Kind::Object(members) => {
+                let mut known = HashSet::new();
+                members.iter().find_map(|member| {
+                    if known.insert(&*member.key) { member.value.double_key() } else { Some(member) }
+                })
+            }
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
         }
-    }
-}
-
-fn merge<'a>(members: &mut Vec<Member<'a>>, change: &Member<'a>) {
-    if change.value.kind == Kind::Null {
-        return members.retain(|member| member.key != change.key);
-    }
-    match members.iter().position(|member| member.key == change.key) {
-        Some(place) => {
-            let old = std::mem::replace(&mut members[place].value, Node::null());
-            members[place].value = old.merged(&change.value);
-            // Of a name that stands there twice readers take one or the other: the changed one is the only one left.
-            let mut at = 0;
-            members.retain(|member| {
-                at += 1;
-                at <= place.saturating_add(1) || member.key != change.key
-            });
-        }
-        None => members.push(Member::new(change.key.clone(), Node::null().merged(&change.value))),
     }
 }
 

@@ -13,6 +13,7 @@ use dead_letter_office::{
     },
     rabbitmq::{PublishOutcome, names},
 };
+use failure_conventions::dlo_queues;
 use serde_json::json;
 
 use super::{HOUR, LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
@@ -22,7 +23,7 @@ use crate::{
         service::{DEAD_LETTERS, OBITUARIES, Service},
     },
     support::{
-        process::wait_until,
+        process::{wait_to_see, wait_until},
         rabbit::{Rabbit, Vhost},
     },
 };
@@ -110,8 +111,18 @@ async fn a_delay_queue_that_takes_nothing_holds_up_nothing() {
 
 /// Waits until each of them has come to the queue. Some may come twice: they were on their way when the broker went.
 async fn await_each(vhost: &Vhost, queue: &str, window: &[OutgoingRetry]) {
-    let enough = async || vhost.depth(queue).await as usize >= window.len();
-    wait_until("all to arrive", PATIENCE, enough).await;
+    let delay_queue = names::delay_queue(&window[0].destination).unwrap();
+    let arrived = async || {
+        if vhost.depth(queue).await as usize >= window.len() {
+            return Ok(());
+        }
+        let mut seen = Vec::new();
+        for queue in [queue, &*delay_queue, dlo_queues::DUE, OBITUARIES] {
+            seen.push((queue.to_owned(), vhost.depth(queue).await));
+        }
+        Err(seen)
+    };
+    wait_to_see("all to arrive", PATIENCE, arrived).await;
     let mut missing: HashSet<LetterId> = window.iter().map(|retry| retry.id).collect();
     let mut taken = Taken::from(vhost, queue).await;
     while !missing.is_empty() {

@@ -13,7 +13,7 @@ use failure_conventions::dlo_queues;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{HOUR, SHORT, Sender, exists, now, numbered, orders, outgoing};
+use super::{HOUR, SHORT, Sender, now, numbered, orders, outgoing};
 use crate::{
     services::{
         desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database},
@@ -48,7 +48,7 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
     }
     assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, DelayQueueState::Gone);
     assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, DelayQueueState::Needed);
-    assert!(!exists(&vhost, &names[0]).await);
+    assert!(!vhost.has_queue(&names[0]).await);
     assert_eq!(delay_queues::messages_in(&vhost, &names[1]).await, 1);
 
     // What is gone already is gone, and what is published nonetheless is not lost.
@@ -56,7 +56,7 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
     sender.deliver(&empty, "body").await;
     service.work().await;
     assert_eq!(sender.session.delete_delay_queue("orders", later).await, DelayQueueState::Needed);
-    assert!(exists(&vhost, "orders").await);
+    assert!(vhost.has_queue("orders").await);
 }
 
 /// What is due and finds no queue is in no count, and is tried again by RabbitMQ every three minutes; here, every second.
@@ -98,7 +98,7 @@ async fn what_is_due_and_not_shown_outlives_its_delay_queue() {
         for _ in 0..4 {
             deleting.clock.advance(LOOK);
             deleting.round(&stop).await.unwrap();
-            assert!(exists(&vhost, &name).await);
+            assert!(vhost.has_queue(&name).await);
         }
         let returns = AppState::begin(&sender.database.url, Clock::system(), []).await;
         returns.attend(vec![IntakeSource::Due], MAIN, broker(vhost.amqp_url()));
@@ -107,7 +107,7 @@ async fn what_is_due_and_not_shown_outlives_its_delay_queue() {
         for is_there in [true, true, false] {
             deleting.clock.advance(LOOK);
             deleting.round(&stop).await.unwrap();
-            assert_eq!(exists(&vhost, &name).await, is_there);
+            assert_eq!(vhost.has_queue(&name).await, is_there);
         }
         assert_eq!(store.delay_queues(MAIN).await.unwrap(), Vec::<String>::new());
     }

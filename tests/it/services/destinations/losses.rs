@@ -13,7 +13,7 @@ use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use reqwest::Method;
 use serde_json::json;
 
-use super::{HOUR, LONG, SHORT, Sender, Taken, error, every_way_to, exists, now, numbered, orders, outgoing, why};
+use super::{HOUR, LONG, SHORT, Sender, Taken, error, every_way_to, now, numbered, orders, outgoing, why};
 use crate::{
     services::{
         desk::{AppState, MAIN, PATIENCE, broker},
@@ -122,7 +122,7 @@ async fn what_is_no_bundle_becomes_an_obituary() {
 /// Waits until so many messages for `orders` wait for another minute, and nothing else is due.
 async fn await_another_minute(vhost: &Vhost, messages: usize) {
     let later = names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
-    wait_until("them to wait again", PATIENCE, async || exists(vhost, &later).await).await;
+    wait_until("them to wait again", PATIENCE, async || vhost.has_queue(&later).await).await;
     wait_until("all to wait again", PATIENCE, async || delay_queues::messages_in(vhost, &later).await == messages)
         .await;
     vhost.await_depth(dlo_queues::DUE, 0).await;
@@ -214,7 +214,7 @@ async fn the_queue_of_what_is_due_is_declared_again() {
     service.work().await;
     vhost.delete_queue(dlo_queues::DUE).await;
     // What comes due before that is tried again by RabbitMQ after three minutes.
-    wait_until("it to be there again", PATIENCE, async || exists(&vhost, dlo_queues::DUE).await).await;
+    wait_until("it to be there again", PATIENCE, async || vhost.has_queue(dlo_queues::DUE).await).await;
     sender.deliver(&destination, "after").await;
     assert_eq!(service.work().await.data, b"after");
 }

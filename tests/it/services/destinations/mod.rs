@@ -22,7 +22,6 @@ use dead_letter_office::{
     services::intake::IntakeSource,
 };
 use failure_conventions::FailureCount;
-use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
@@ -111,11 +110,6 @@ impl Sender {
 
 fn settling(outcome: &PublishOutcome) -> Option<Instant> {
     if let PublishOutcome::Settling(settled) = outcome { Some(*settled) } else { None }
-}
-
-async fn exists(vhost: &Vhost, queue: &str) -> bool {
-    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-    vhost.channel().await.queue_declare(queue.into(), passive, FieldTable::default()).await.is_ok()
 }
 
 fn outgoing(destination: &Destination, message: &Message) -> OutgoingRetry {

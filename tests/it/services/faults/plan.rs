@@ -125,8 +125,8 @@ pub const MESSAGES: usize = 60;
 
 impl Plan {
     /// `DLO_TEST_SEED` has the plan made again that a failed test named.
-    pub fn new(setting: Setting, via: Option<Via>, servers: RangeInclusive<usize>) -> Self {
-        let seed = seed();
+    pub fn new(setting: Setting, via: Option<Via>, servers: RangeInclusive<usize>, in_short: u64) -> Self {
+        let seed = seed(in_short);
         let mut rng = Rng::with_seed(seed);
         let via = via.unwrap_or_else(|| if rng.bool() { Via::Database } else { Via::Broker });
         let faults = (0..soak(4, 60)).map(|_| (at_once(&setting.faults(), &mut rng), rng.usize(1..MESSAGES / 2)));
@@ -137,7 +137,7 @@ impl Plan {
     /// Just these faults, one after the other.
     pub fn of(setting: Setting, via: Via, faults: &[Fault]) -> Self {
         let faults = faults.iter().map(|fault| (vec![*fault], MESSAGES / 3)).collect();
-        let seed = seed();
+        let seed = seed(1);
         Self { seed, setting, via, servers: 1, faults, rng: Rng::with_seed(seed) }
     }
 

@@ -88,12 +88,9 @@ impl Server {
         self.said.extend(self.running.take().iter().flat_map(Running::lines));
     }
 
+    /// What runs says itself what it has said.
     pub fn tell(&self) {
-        self.said
-            .iter()
-            .cloned()
-            .chain(self.running.iter().flat_map(Running::lines))
-            .for_each(|line| eprintln!("{line}"));
+        self.said.iter().for_each(|line| eprintln!("{line}"));
     }
 
     /// Sends SIGTERM and waits for the end. What it was: a server that does not finish within its own limit gives up, and

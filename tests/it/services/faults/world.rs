@@ -1,6 +1,11 @@
 //! One run: a plan is carried out while there is traffic, and the books are checked when all is over.
 
-use std::{collections::BTreeMap, sync::atomic::Ordering, thread, time::Instant};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, atomic::Ordering},
+    thread,
+    time::Instant,
+};
 
 use dead_letter_office::{
     clock::Clock,
@@ -28,20 +33,39 @@ use super::{
 };
 use crate::support::{process::wait_until, rabbit::Vhost};
 
+/// What a failed run was, and what was off when it was looked last. It is said at the very end: what processes have said is
+/// long, and where it is cut only the end is left.
+#[derive(Default)]
+pub struct Verdict(Mutex<String>);
+
+impl Verdict {
+    fn is(&self, plan: &Plan, off: &[String]) {
+        *lock(&self.0) = format!("{plan}\noff: {off:#?}");
+    }
+}
+
+impl Drop for Verdict {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("{}", lock(&self.0));
+        }
+    }
+}
+
 /// In the order in which it has to end.
 pub struct World<'a> {
     servers: Vec<Server>,
     traffic: Traffic<'a>,
     suffered: Vec<Suffered>,
     plan: Plan,
-    /// What was off when it was looked last, for whoever reads why a test failed.
-    off: Vec<String>,
+    verdict: &'a Verdict,
     vhost: &'a Vhost,
     site: Site<'a>,
 }
 
 impl<'a> World<'a> {
-    pub async fn begin(plan: Plan, vhost: &'a Vhost, site: Site<'a>) -> Self {
+    pub async fn begin(plan: Plan, vhost: &'a Vhost, site: Site<'a>, verdict: &'a Verdict) -> Self {
+        verdict.is(&plan, &[]);
         let mut servers = Vec::with_capacity(plan.servers);
         for _ in 0..plan.servers {
             let mut server = Server::new(&site.database_url(), vhost, plan.via, site.clock.clone()).await;
@@ -67,7 +91,7 @@ impl<'a> World<'a> {
         }
         let traffic = Traffic::begin(vhost).await;
         *lock(&traffic.servers) = servers.iter().map(Server::url).collect();
-        Self { servers, traffic, suffered: Vec::new(), plan, off: Vec::new(), vhost, site }
+        Self { servers, traffic, suffered: Vec::new(), plan, verdict, vhost, site }
     }
 
     /// Messages come and people act while one fault follows the other.
@@ -106,12 +130,12 @@ impl<'a> World<'a> {
         self.servers[0].run(None).await;
         wait_until("the books to balance", PATIENCE, async || self.is_over(&looking).await).await;
         let books = self.books(&looking).await;
-        self.off = books.missing();
-        self.off.extend(books.unaccounted());
+        let off = [books.missing(), books.unaccounted()].concat();
+        self.verdict.is(&self.plan, &off);
         let (acts, doubled) = (self.traffic.acts.load(Ordering::SeqCst), books.doubled());
         let (messages, letters) = (books.published.len(), books.letters.len());
         eprintln!("faults: {} | {messages} messages, {letters} letters, {acts} acts, {doubled:?}", self.plan);
-        assert!(self.off.is_empty(), "the books do not balance");
+        assert!(off.is_empty(), "the books do not balance");
         self.servers[0].stop().await;
     }
 
@@ -129,8 +153,9 @@ impl<'a> World<'a> {
         if looking.count_of(Status::Scheduled).await > 0 {
             return false;
         }
-        self.off = self.books(looking).await.missing();
-        self.off.is_empty() && block_in_place(|| self.vhost.is_drained())
+        let missing = self.books(looking).await.missing();
+        self.verdict.is(&self.plan, &missing);
+        missing.is_empty() && block_in_place(|| self.vhost.is_drained())
     }
 
     async fn books(&self, looking: &AppState) -> Books {
@@ -184,7 +209,6 @@ impl<'a> World<'a> {
 impl Drop for World<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("{}\noff: {:#?}", self.plan, self.off);
             self.servers.iter().for_each(Server::tell);
         }
     }

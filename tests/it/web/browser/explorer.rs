@@ -17,6 +17,7 @@ async fn a_call_is_found_filled_in_and_made() {
     scene.click("#list_letters .api-send button").await;
     scene.reads("#list_letters .api-answer", "200 OK").await;
     scene.reads("#list_letters .api-answer pre", "\"total\": 3").await;
+    what_can_be_chosen_is_a_choice(&scene).await;
     // What is not there is an answer, too.
     scene.types("#api-find", "discard_letter").await;
     scene.counts(".api-call:not([hidden])", 1).await;
@@ -27,4 +28,19 @@ async fn a_call_is_found_filled_in_and_made() {
     scene.click("#discard_letter .api-send button").await;
     scene.reads("#discard_letter .api-answer", "409").await;
     scene.check_quiet().await;
+}
+
+async fn what_can_be_chosen_is_a_choice(scene: &Scene) {
+    let options = "[...document.querySelectorAll('#list_letters [name=sort] option')].map(({ value }) => value).join()";
+    assert_eq!(scene.ask(options).await, ",newest,oldest,importance,attempts,size");
+    let choose = "(() => { const sort = document.querySelector('#list_letters [name=sort]'); sort.value = 'oldest';
+        sort.dispatchEvent(new Event('input', { bubbles: true })); })()";
+    scene.ask(choose).await;
+    scene.reads("#list_letters .command-box code", "sort=oldest&limit=2").await;
+    // Some may be given several times.
+    scene.click("#list_letters [name=status][value=open]").await;
+    scene.click("#list_letters [name=status][value=scheduled]").await;
+    scene.reads("#list_letters .command-box code", "status=open&status=scheduled").await;
+    scene.click("#list_letters .api-send button").await;
+    scene.reads("#list_letters .api-answer pre", "\"total\": 3").await;
 }

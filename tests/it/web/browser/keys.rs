@@ -14,6 +14,7 @@ async fn everything_can_be_reached() {
     let desk = Desk::open().await;
     let Some(scene) = Scene::over(&desk).await else { return };
     rows_are_walked_and_opened(&scene, &desk).await;
+    the_letter_beside_the_list_follows(&scene, &desk).await;
     selected_letters_are_discarded_and_taken_back(&scene, &desk).await;
     checkboxes_select_too(&scene, &desk).await;
     the_open_letter_is_acted_on(&scene, &desk).await;
@@ -43,6 +44,40 @@ async fn rows_are_walked_and_opened(scene: &Scene, desk: &Desk) {
     scene.sees("!document.querySelector('#pane .letter-view')").await;
     scene.back().await;
     scene.sees("document.querySelector('#pane .letter-view')").await;
+}
+
+/// Where somebody walks quickly, what they come past is not asked for.
+async fn the_letter_beside_the_list_follows(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "beside", 8).await;
+    let is_open = |n: usize| {
+        let id = ids[n];
+        format!("document.querySelector('#pane .letter-view')?.dataset.letter === '{id}' && {FOCUSED} === {n}")
+    };
+    scene.open(&format!("/letters?queue=beside&letter={}", ids[0])).await;
+    scene.press("j").await;
+    scene.sees(&is_open(1)).await;
+    scene.press("j").await;
+    scene.sees(&is_open(2)).await;
+    scene.is_at(&format!("/letters?queue=beside&letter={}", ids[2])).await;
+    scene.press("k").await;
+    scene.sees(&is_open(1)).await;
+    scene.check_focus().await;
+    scene.ask("(window.asked = 0, document.addEventListener('htmx:beforeRequest', ({ detail }) => (window.asked += detail.target.id === 'pane')))").await;
+    scene.server.freeze(true);
+    scene.press("jjjjjj").await;
+    scene.sees(&format!("{FOCUSED} === 7")).await;
+    scene.server.freeze(false);
+    scene.sees(&is_open(7)).await;
+    assert!(scene.ask("window.asked").await.as_u64().unwrap() <= 2, "the first one and the last one");
+    scene.press("]").await;
+    scene.reads("#pane .letter-tabs [aria-current]", "Headers").await;
+    scene.press("[").await;
+    scene.reads("#pane .letter-tabs [aria-current]", "Payload").await;
+    // Without a letter beside it nothing opens.
+    scene.press_key(Key::Escape).await;
+    scene.sees("!document.querySelector('#pane .letter-view')").await;
+    scene.press("k").await;
+    scene.sees(&format!("{FOCUSED} === 6 && !document.querySelector('#pane .letter-view')")).await;
 }
 
 async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Desk) {

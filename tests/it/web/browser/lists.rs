@@ -1,11 +1,13 @@
 //! Rows of one group that are shown as one, by mouse and by keys; and what charts say of their bars.
 
+use amqp_message::field::FieldValue;
+
 use super::{
     super::{
         desk::Desk,
         groups::{alike, sort},
     },
-    scene::{Scene, letters},
+    scene::{Scene, fresh, letters},
     typing::Key,
 };
 
@@ -64,4 +66,49 @@ async fn a_bar_is_told(scene: &Scene) {
         }
     }
     scene.sees(told).await;
+}
+
+/// Where a line of text stands: what is put behind it stands on the same line.
+const BASELINE: &str = "((at) => {
+    const mark = at.appendChild(document.createElement('span'));
+    mark.style.display = 'inline-block';
+    const { bottom } = mark.getBoundingClientRect();
+    mark.remove();
+    return bottom;
+})";
+
+/// Whether the last letter of a name is within what shows it.
+const SHOWS_ITS_END: &str = "((at) => {
+    const range = document.createRange();
+    const text = at.firstChild;
+    range.setStart(text, text.length - 1);
+    range.setEnd(text, text.length);
+    const [end, box] = [range.getBoundingClientRect(), at.parentElement.getBoundingClientRect()];
+    return end.width > 0 && end.left >= box.left && end.right <= box.right + 1;
+})";
+
+#[tokio::test]
+async fn chosen_columns_stand_on_the_line_of_their_row_and_are_told_apart() {
+    const NAMES: [&str; 3] =
+        ["x-tenant-of-the-whole-order", "x-tenant-of-the-whole-shop", "x-tenant-of-the-whole-region"];
+    let desk = Desk::open().await;
+    let dead = NAMES.iter().fold(fresh("orders", 1), |dead, name| dead.header(name, FieldValue::string("eu")));
+    desk.receive(dead.body("{}")).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    let columns: Vec<String> = NAMES.iter().map(|name| format!("column=header.{name}")).collect();
+    scene.open(&format!("/letters?{}", columns.join("&"))).await;
+    for at in [".row-what .row-name", ".row-field:first-child bdi:last-child", ".row-field:last-child bdi:last-child"] {
+        let line = |at: &str| format!("{BASELINE}(document.querySelector('.list-row {at}'))");
+        let apart = scene.ask(&format!("Math.abs({} - {})", line(at), line(".row-why bdi"))).await;
+        assert!(apart.as_f64().unwrap() <= 1.0, "{at} is {apart} px off");
+    }
+    for width in [1060, 1280, 1920] {
+        scene.browser.set_viewport(width, 900).await;
+        let heads = "[...document.querySelectorAll('.list-heads .row-fields bdi')]";
+        assert_eq!(scene.ask(&format!("{heads}.length")).await, 3);
+        assert_eq!(scene.ask(&format!("{heads}.every({SHOWS_ITS_END})")).await, true, "at {width}");
+        let titles = format!("{heads}.every((head) => head.closest('[title]').title === head.textContent)");
+        assert_eq!(scene.ask(&titles).await, true);
+    }
+    scene.check_quiet().await;
 }

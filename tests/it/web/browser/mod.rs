@@ -3,7 +3,9 @@
 //! Each file has one page, in which its scenes are played one after the other. Where no broker is needed, dlo
 //! serves the database of a [`Desk`], which lets a test put letters in.
 
+mod away;
 mod backoff;
+mod bar;
 mod digests;
 mod edit;
 mod explorer;

@@ -140,3 +140,42 @@ async fn what_was_set_aside_comes_again_and_says_so() {
     scene.reads(".state-said", "acknowledged by ada").await;
     scene.check_quiet().await;
 }
+
+#[tokio::test]
+async fn groups_are_made_one_and_split_again() {
+    let desk = Desk::open().await;
+    let error = |text: &str, place| failed_with(fresh("orders", place), text);
+    let dead = vec![error("no disk", 60), error("no disk", 61), error("disk is gone", 62)];
+    let ids = desk.receive_all(MAIN, dead).await;
+    sort(&desk).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    let (big, small) = (group_of(&desk, ids[0]).await, group_of(&desk, ids[2]).await);
+    scene.open("/groups").await;
+    scene.counts(".list-row", 2).await;
+    scene.press("jxjx").await;
+    scene.reads(".list-count", "2 selected").await;
+    scene.click("button[value=merge]").await;
+    scene.reads(".toast-box", "Merged 2 groups into one.").await;
+    scene.counts(".list-row", 1).await;
+    scene.reads(".row-open", "3 open").await;
+    scene.press("u").await;
+    scene.reads(".toast-box", "Undone for 1 group.").await;
+    scene.counts(".list-row", 2).await;
+    scene.click("[data-selects-all]").await;
+    scene.click("button[value=merge]").await;
+    scene.counts(".list-row", 1).await;
+    // What comes is in the one, and so is the address of the other.
+    desk.receive_all(MAIN, vec![error("disk is gone", 0)]).await;
+    sort(&desk).await;
+    scene.open(&small).await;
+    scene.is_at(&big).await;
+    scene.reads("#about", "4 open").await;
+    scene.reads("#merged", "disk is gone").await;
+    scene.reads("#merged", "merged by local user").await;
+    scene.click("#merged button").await;
+    scene.reads(".toast-box", "It is an error group of its own again.").await;
+    scene.reads(".group-error", "disk is gone").await;
+    scene.reads("#about", "2 open").await;
+    scene.check_quiet().await;
+    assert_eq!(group_of(&desk, ids[2]).await, small);
+}

@@ -14,6 +14,7 @@ async fn a_cause_is_added_to_the_search_and_the_list_is_saved() {
     a_marker_is_set(&scene).await;
     a_cause_is_added(&scene).await;
     the_list_is_saved_and_removed(&scene).await;
+    long_names_leave_room(&scene).await;
     scene.check_quiet().await;
 }
 
@@ -51,4 +52,34 @@ async fn the_list_is_saved_and_removed(scene: &Scene) {
     scene.reads(".toast-box", "The view No currency is back.").await;
     scene.click("#views nav a").await;
     scene.is_at("/letters?q=error:rate+-payload.total.currency:*").await;
+}
+
+/// For the count of a view, and for who has set a marker.
+async fn long_names_leave_room(scene: &Scene) {
+    let long = "Unpaid invoices of shops in Iceland since the deploy of Monday".to_owned();
+    let post = |path: &str, body: serde_json::Value| {
+        format!(
+            "fetch('/api/v1/{path}', {{ method: 'POST', headers: {{ 'content-type': 'application/json' }},
+                body: JSON.stringify({body}) }}).then((answer) => answer.ok)"
+        )
+    };
+    scene.open("/markers").await;
+    let view = serde_json::json!({ "name": long, "query": "q=error:rate", "shared": true });
+    assert_eq!(scene.ask(&post("views", view)).await, true);
+    let marker = serde_json::json!({ "kind": "deploy", "title": "x".repeat(100), "at": "5m" });
+    assert_eq!(scene.ask(&post("markers", marker)).await, true);
+    scene.open("/markers").await;
+    scene.reads("#views", "Unpaid").await;
+    let cut = "((name) => name.scrollWidth > name.clientWidth && getComputedStyle(name).textOverflow === 'ellipsis')";
+    scene.sees(&format!("{cut}(document.querySelector('#views nav a:last-child bdi'))")).await;
+    let within = "(it, by) => it.getBoundingClientRect().width > 0 && it.getBoundingClientRect().right <= by.getBoundingClientRect().right";
+    scene
+        .sees(&format!(
+            "({within})(document.querySelector('#views nav a:last-child .text-count'), document.querySelector('#views nav a:last-child'))"
+        ))
+        .await;
+    scene.sees(&format!("document.querySelector('#views nav a:last-child').title.includes('{long}')")).await;
+    scene
+        .sees("document.querySelector('.table-markers [data-label=\"Set by\"]').getBoundingClientRect().width >= 80")
+        .await;
 }

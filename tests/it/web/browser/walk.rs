@@ -16,10 +16,10 @@ use super::{
 const PAGES: [&str; 9] =
     ["/", "/letters", "/groups", "/scheduled", "/queues", "/schemas", "/rules", "/digests", "/activity"];
 
-/// The addresses in the main part, without what is saved or belongs to others.
+/// The addresses in the main part that are pages, without what is saved or belongs to others.
 const LINKS: &str = "[...document.querySelectorAll('#main a[href]')]
     .filter((link) => link.origin === location.origin && !link.hasAttribute('download') && !link.target && !link.hash)
-    .filter((link) => !/^\\/(api|assets)\\//.test(link.pathname))
+    .filter((link) => !/^\\/(api|assets|docs)\\//.test(link.pathname))
     .map((link) => link.getAttribute('href'))";
 
 /// One main part with something in it, one navigation, and no element twice.

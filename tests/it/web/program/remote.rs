@@ -106,13 +106,23 @@ async fn a_refusal_says_where_and_what_to_do() {
     let mistakes = site.says(&["list", "--status", "opne", "--reason", "x"], 2).stderr;
     assert!(mistakes.contains("\n  status: ") && mistakes.contains("\n  reason: "), "{mistakes}");
     let mistake = site.says(&["retry", &id, "--delay", "soon"], 1).stderr;
-    assert!(mistake.contains("/delay: ") && mistake.contains("30s"), "{mistake}");
+    assert!(mistake.contains(": delay: ") && mistake.matches("30s").count() == 1, "{mistake}");
     let unknown = "00000000-0000-7000-8000-000000000000";
     assert!(site.says(&["show", unknown], 1).stderr.starts_with("dlo: "));
-    for arguments in [&["retry"][..], &["retry", "x"], &["retry", &id, "--queue", "a"], &["retry", &id, "--rate", "3"]]
-    {
+    let unusable: [&[&str]; 6] = [
+        &["retry"],
+        &["retry", "x"],
+        &["retry", &id, "--queue", "a"],
+        &["retry", &id, "--rate", "3"],
+        &["show", "nope"],
+        &["list", "--limit", "0"],
+    ];
+    for arguments in unusable {
         site.says(arguments, 2);
     }
+    assert!(site.says(&["list", "--queue", "nope"], 0).stderr.contains("nothing is found"));
+    let no_file = site.says(&["list", "--ca-file", "nowhere.pem"], 1).stderr;
+    assert!(no_file.contains("nowhere.pem"), "{no_file}");
     let nobody = dlo(&["list", "--url", "http://127.0.0.1:1"]).run().expect(1).stderr;
     assert!(nobody.contains("no answer from http://127.0.0.1:1/"), "{nobody}");
     dlo(&["list", "--url", "ftp://127.0.0.1"]).run().expect(2);
@@ -147,6 +157,15 @@ async fn a_reader_that_goes_away_is_no_failure() {
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success() && ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let mut checking = process::dlo();
+    checking
+        .arg("check")
+        .env("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1")
+        .env("DLO_DATABASE__URL", "sqlite:///nowhere/dlo.db");
+    let mut child = checking.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
 #[tokio::test]

@@ -1,0 +1,45 @@
+//! Groups that somebody makes one, and splits again.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{actions::redirect, toast::Toast};
+use crate::{
+    domain::{
+        actor::Actor,
+        group::{Group, GroupId},
+    },
+    web::{
+        AppState,
+        error::WebError,
+        path_id::PathId,
+        security::CurrentUser,
+        view::{group::href, number, report},
+    },
+};
+
+/// Merges the groups that are selected in the list.
+pub async fn merge(app: &AppState, user: &Actor, ids: &[GroupId]) -> Result<Toast, WebError> {
+    Ok(match app.triage.merge_groups(ids, user).await? {
+        Ok((merged, at)) => {
+            let text = format!("Merged {} into one.", number::plural(ids.len() as u64, "group"));
+            Toast::done(text).undone_for(merged.from, at)
+        }
+        Err(refusal) => Toast::failed(report::not_done([&*refusal.to_string()])),
+    })
+}
+
+/// Makes a group that was merged a group of its own again, and leads to it.
+pub async fn unmerge(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    PathId(id): PathId<Group>,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let toast = match app.triage.split_again(id, &user).await? {
+        Ok(_) => Toast::done("It is an error group of its own again."),
+        Err(refusal) => Toast::failed(report::not_done([&*refusal.to_string()])),
+    };
+    Ok(redirect(&href(id), &toast, &headers))
+}
