@@ -14,7 +14,7 @@ use std::{
 use axum::{
     body::{Body, Bytes, HttpBody},
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -101,11 +101,7 @@ fn asks_database(app: &AppState, path: &str) -> bool {
 }
 
 fn too_late() -> Response {
-    let late = WebError::new(StatusCode::REQUEST_TIMEOUT, "The body of the request did not arrive in time.");
-    let mut response = late.into_response();
-    // What still arrives is no request.
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
+    WebError::new(StatusCode::REQUEST_TIMEOUT, "The body of the request did not arrive in time.").into_response()
 }
 
 fn timed(body: Body, limits: &Limits, arrival: &Arc<Arrival>) -> Body {

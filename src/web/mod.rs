@@ -56,6 +56,7 @@ mod security;
 mod seen;
 mod server;
 mod tls;
+mod unread;
 mod upload;
 mod view;
 
@@ -244,6 +245,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)))
         .layer(middleware::from_fn_with_state(is_tls, security::set_headers))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
+        .layer(middleware::from_fn(unread::close))
         .layer(CatchPanicLayer::custom(error::on_panic))
         .layer(middleware::from_fn(crowded::refuse))
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))

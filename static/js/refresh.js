@@ -50,27 +50,66 @@ const leaving = (list, now) => {
   return rows.slice(0, Math.max(0, last)).filter((row) => !there.has(row.id));
 };
 
-const clear = (list) => {
-  rowsOf(list).forEach((row) => row.classList.contains("is-gone") && row.remove());
-  all(".list-run", list).forEach((run) => {
-    const left = rowsOf(run).length;
-    one("[data-run-n]", run).textContent = left;
-    if (!left) run.remove();
+const GLIDE = 160; // milliseconds in which rows close up
+
+// What stays glides to its new place, and the list keeps its height: nothing under it moves.
+const closeUp = (list, remove) => {
+  const places = new Map([...list.children].map((row) => [row, row.offsetTop]));
+  list.style.minHeight = `${list.offsetHeight}px`;
+  remove();
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  [...list.children].forEach((row) => {
+    const by = places.get(row) - row.offsetTop;
+    if (by) row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], GLIDE);
   });
 };
 
-const updateRows = (list, now) => {
+const clear = (list) => {
+  const gone = rowsOf(list).filter((row) => row.classList.contains("is-gone"));
+  if (!gone.length) return;
+  closeUp(list, () => {
+    gone.forEach((row) => row.remove());
+    all(".list-run", list).forEach((run) => {
+      const left = rowsOf(run).length;
+      one("[data-run-n]", run).textContent = left;
+      if (!left) run.remove();
+    });
+  });
+};
+
+// What its rows have become, and what is shown in place of a list that has none any more.
+const successor = (list, page) => {
+  const now = page.getElementById(list.id);
+  if (now) return { now };
+  const empty = page.createElement("ol");
+  empty.dataset.whole = "";
+  return { now: empty, instead: one("#results .list-box", page) };
+};
+
+const updateRows = (list, page) => {
+  const { now, instead } = successor(list, page);
   const rows = new Map(rowsOf(list).map((row) => [row.id, row]));
   const gone = leaving(list, now);
   rowsOf(now).forEach((row) => rows.has(row.id) && morph(rows.get(row.id), row));
-  gone.forEach((row) => row.classList.add("is-gone"));
-  if (!isBusy(list)) clear(list);
-  else list.addEventListener("pointerleave", () => isBusy(list) || clear(list), { once: true });
+  gone.forEach((row) => {
+    row.classList.add("is-gone");
+    row.title = "Not in this list any more";
+  });
+  const leave = () => {
+    if (isBusy(list)) return;
+    clear(list);
+    if (!instead || rowsOf(list).length) return;
+    list.closest(".list-box").replaceWith(instead);
+    htmx.process(instead);
+  };
+  list.onpointerleave = leave;
+  leave();
 };
 
-const update = (part, now) => {
-  if (part.dataset.fresh === "rows") updateRows(part, now);
-  else if (!isBusy(part) || shape(part) === shape(now)) morph(part, now);
+const update = (part, page) => {
+  if (part.dataset.fresh === "rows") return updateRows(part, page);
+  const now = page.getElementById(part.id);
+  if (now && (!isBusy(part) || shape(part) === shape(now))) morph(part, now);
 };
 
 // What was not shown now is shown a little later.
@@ -89,10 +128,7 @@ const refresh = async () => {
   hasMissed = false;
   if (!answer?.ok || answer.redirected || !text || !morphing || swaps !== before || location.href !== address) return;
   const page = new DOMParser().parseFromString(text, "text/html");
-  all("[data-fresh]").forEach((part) => {
-    const now = page.getElementById(part.id);
-    if (part.isConnected && now) update(part, now);
-  });
+  all("[data-fresh]").forEach((part) => part.isConnected && update(part, page));
   document.dispatchEvent(new Event("dlo:refreshed"));
 };
 
@@ -123,6 +159,11 @@ const refocus = () => {
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   // The page may have moved on since the form was made, by opening a letter beside the list.
   if (detail.verb === "post") detail.parameters.back = location.pathname + location.search;
+});
+
+// A question that was left is not asked again on the way back.
+document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
+  if (detail.requestConfig.elt.matches(".confirm-box [data-close]")) detail.history.type = "replace";
 });
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromium-headless-shell|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime|systemd-analyze|musl-gcc|buildah
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromium-headless-shell|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|axe|oidc-provider|promtool|faketime|systemd-analyze|musl-gcc|buildah
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -66,6 +66,10 @@ case ${1:-} in
   amqplib)
     modules=$("$rig/amqplib.sh" path)
     if [ -e "$modules/amqplib" ]; then echo "$modules"; else exit 1; fi ;;
+  # The script itself.
+  axe)
+    modules=$("$rig/axe.sh" path)
+    if [ -e "$modules/axe-core/axe.min.js" ]; then echo "$modules/axe-core/axe.min.js"; else exit 1; fi ;;
   oidc-provider)
     modules=$("$rig/oidc.sh" path)
     if [ -e "$modules/oidc-provider" ]; then echo "$modules"; else exit 1; fi ;;
@@ -73,6 +77,6 @@ case ${1:-} in
     few=$(readlink -m "${CARGO_TARGET_DIR:-$rig/../../target}")/frameworks/few
     if [ -e "$few/made-from" ]; then echo "$few/node_modules"; else exit 1; fi ;;
   *)
-    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromium-headless-shell|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime|systemd-analyze|musl-gcc|buildah" >&2
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromium-headless-shell|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|axe|oidc-provider|promtool|faketime|systemd-analyze|musl-gcc|buildah" >&2
     exit 2 ;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests and the demo use is on this machine: all of it, or what is named. What only `make package`
 # uses has to be named.
-#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime] [systemd] [package]
+#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [axe] [oidc] [promtool] [faketime] [systemd] [package]
 # DLO_TEST_RABBITMQ=4.0 or 4.3: that RabbitMQ instead, which is not installed but unpacked under target/.
 # Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
 set -euo pipefail
@@ -9,7 +9,7 @@ rig=$(dirname "$(readlink -f "$0")")
 export DEBIAN_FRONTEND=noninteractive
 
 declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium"
-  [pika]="pika" [amqplib]="node npm" [frameworks]="celery node npm" [api]="python node npm" [oidc]="node npm" [promtool]="promtool"
+  [pika]="pika" [amqplib]="node npm" [frameworks]="celery node npm" [api]="python node npm" [axe]="npm" [oidc]="node npm" [promtool]="promtool"
   [faketime]="faketime" [systemd]="systemd-analyze" [package]="musl-gcc buildah")
 # Of programs, so that nothing is asked for that is here already: a Node of another origin brings an npm that excludes Debian's.
 declare -A packages=([rabbitmq-server]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium" [pika]="python3-pika"
@@ -105,11 +105,11 @@ add_headless_shell() {
   apt_install "$package" || echo "setup: going on with the Chromium that is here"
 }
 
-missing=() wanted=() unpacked=no fetched=no few=no asking=no oidc=no browsing=no
-for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api oidc promtool faketime systemd}"; do
+missing=() wanted=() unpacked=no fetched=no few=no asking=no axe=no oidc=no browsing=no
+for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api axe oidc promtool faketime systemd}"; do
   for name in $part; do
     if [ -z "${programs[$name]:-}" ]; then
-      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime] [systemd] [package]" >&2
+      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [axe] [oidc] [promtool] [faketime] [systemd] [package]" >&2
       exit 2
     fi
     lacking=$(lacks "$name")
@@ -121,6 +121,7 @@ for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api oidc pr
     if [ "$name" = amqplib ]; then fetched=yes; fi
     if [ "$name" = frameworks ]; then few=yes; fi
     if [ "$name" = api ]; then asking=yes; fi
+    if [ "$name" = axe ]; then axe=yes; fi
     if [ "$name" = oidc ]; then oidc=yes; fi
   done
 done
@@ -130,4 +131,5 @@ if [ "$unpacked" = yes ]; then "$rig/release.sh" build; fi
 if [ "$fetched" = yes ]; then "$rig/amqplib.sh" fetch; fi
 if [ "$few" = yes ]; then "$rig/../frameworks/setup.sh" few; fi
 if [ "$asking" = yes ]; then "$rig/api-tools.sh" fetch; fi
+if [ "$axe" = yes ]; then "$rig/axe.sh" fetch; fi
 if [ "$oidc" = yes ]; then "$rig/oidc.sh" fetch; fi

@@ -4,8 +4,9 @@
 use std::{collections::HashMap, sync::Arc};
 
 use axum::{
+    body::{Body, HttpBody},
     extract::{MatchedPath, Request},
-    http::Method,
+    http::{Method, StatusCode},
     middleware::Next,
     response::Response,
 };
@@ -19,7 +20,9 @@ use crate::web::{
     error::WebError,
     fault::{Fault, Place},
     head_faults::HeadFaults,
-    idempotency, precondition,
+    idempotency,
+    input::read_body,
+    precondition,
 };
 
 /// What a call takes beside its path.
@@ -99,8 +102,21 @@ impl Heads {
         if head.body {
             request.extensions_mut().insert(faults);
         } else {
-            faults.with(Ok(()))?;
+            request = faults.with(without_body(request).await)?;
         }
         Ok(next.run(request).await)
+    }
+}
+
+/// Refuses a body that nobody reads. Clients that send one with each call send an empty object.
+async fn without_body(request: Request) -> Result<Request, WebError> {
+    if request.body().is_end_stream() {
+        return Ok(request);
+    }
+    let (parts, body) = request.into_parts();
+    let body = read_body(Request::from_parts(parts.clone(), body), &()).await?;
+    match body.trim_ascii() {
+        b"" | b"{}" => Ok(Request::from_parts(parts, Body::empty())),
+        _ => Err(WebError::body(StatusCode::BAD_REQUEST, FaultCode::Unknown, "this call takes no body")),
     }
 }

@@ -53,6 +53,8 @@ pub struct Spark {
     pub points: String,
     /// The same for those who do not see it.
     pub label: String,
+    /// How long the time is that it shows.
+    pub span: &'static str,
 }
 
 impl Spark {
@@ -64,7 +66,7 @@ impl Spark {
             .zip(0..POINTS)
             .map(|(start, _)| (start, received.get(&start).copied().unwrap_or_default()))
             .collect();
-        Self { points: points(&counts), label: label(&counts, span) }
+        Self { points: points(&counts), label: label(&counts, span), span: span.name() }
     }
 }
 

@@ -110,6 +110,12 @@ pub fn faketime() -> Option<PathBuf> {
     find_or_skip("faketime")
 }
 
+/// The script of axe-core, to be run in a page; `None` where tests may be skipped for it.
+pub fn axe() -> Option<String> {
+    let script = find_or_skip("axe")?;
+    Some(std::fs::read_to_string(script).expect("axe-core can be read"))
+}
+
 /// Systemd's own tool, which knows what systemd takes; `None` where it may be skipped.
 pub fn systemd_analyze() -> Option<PathBuf> {
     find_or_skip("systemd-analyze")

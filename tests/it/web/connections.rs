@@ -58,6 +58,27 @@ async fn a_body_that_does_not_arrive_is_a_408() {
     assert!(answer.contains("application/problem+json") && answer.contains("connection: close"), "{answer}");
 }
 
+/// Whoever goes on with the connection would find it closed.
+#[tokio::test]
+async fn a_call_that_is_refused_before_its_body_has_come_says_that_the_connection_ends() {
+    let desk = Desk::open().await;
+    let (address, _guard) = listening(&desk, Limits::default()).await;
+    let call = |path: &str, host: &str| {
+        format!("POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n")
+    };
+    for (path, host, status) in [("/api/v1/nothing", "127.0.0.1:8420", 404), ("/api/v1/actions", "elsewhere.example", 421)] {
+        let answer = hear(say(address, &call(path, host)).await).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+        assert!(answer.contains("connection: close"), "{path}: {answer}");
+    }
+    let mut kept = say(address, &format!("{}{{\"zzz\":1}}", call("/api/v1/rules/apply", "127.0.0.1:8420"))).await;
+    let next = "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n";
+    kept.write_all(next.as_bytes()).await.unwrap();
+    let answers = hear(kept).await;
+    assert!(answers.starts_with("HTTP/1.1 400") && answers.contains("this call takes no body"), "{answers}");
+    assert!(answers.contains("HTTP/1.1 200"), "{answers}");
+}
+
 #[tokio::test]
 async fn probes_speak_http_1_0_and_come_through_a_crowd() {
     let desk = Desk::open().await;

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{
     super::desk::Desk,
+    looks::SHIFTS,
     scene::{Scene, letters},
 };
 
@@ -53,6 +54,13 @@ async fn what_does_not_match_any_more_leaves_the_list(scene: &Scene, desk: &Desk
     discard(scene, ids[1]).await;
     scene.counts(".list-row", 2).await;
     scene.counts(&format!("#row-{}", ids[1]), 0).await;
+    let shifts = scene.ask(SHIFTS).await;
+    assert!(shifts["sum"].as_f64().unwrap() < 0.02, "what stayed jumped: {shifts}");
+    // And the last one leaves what an empty page says.
+    discard(scene, ids[0]).await;
+    discard(scene, ids[2]).await;
+    scene.reads(".list-box", "Show all dead letters").await;
+    scene.counts(".list-row", 0).await;
 }
 
 /// Whoever points at the list, or works with it, sees what has left, but nothing moves.

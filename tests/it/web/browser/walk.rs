@@ -131,6 +131,10 @@ async fn a_question_is_left_again() {
         scene.sees("!document.querySelector('.confirm-box')").await;
         check(&scene, "Cancel").await;
         scene.is_at(&page).await;
+        // What was left is not asked again on the way back.
+        scene.back().await;
+        scene.is_at(&page).await;
+        assert_eq!(scene.count(".confirm-box").await, 0);
     }
     scene.check_quiet().await;
 }
