@@ -43,6 +43,7 @@ use uuid::Uuid;
 
 use counts::{facet_scope::FacetIds, facets::SeenFacet};
 use db::{Db, on};
+use groups::counts::Alike;
 
 use crate::domain::rights::{Grants, QueueScope, Right};
 
@@ -92,6 +93,8 @@ pub struct StoreReader {
     payloads: QueueScope,
     /// The facets of these queues, read once.
     seen: Arc<OnceCell<Vec<SeenFacet>>>,
+    /// How many groups there are, counted once; only where it is for one request.
+    all_alike: Option<Arc<OnceCell<Arc<[Alike]>>>>,
 }
 
 /// The database. What can be asked of it is asked of its [`StoreReader`], which is all that pages and API are given.
@@ -110,7 +113,13 @@ impl StoreReader {
     #[must_use]
     pub fn within(&self, grants: &Grants) -> Self {
         let scope = |right| grants.scope(right).clone();
-        Self { scope: scope(Right::Read), payloads: scope(Right::Payload), seen: Arc::default(), ..self.clone() }
+        Self {
+            scope: scope(Right::Read),
+            payloads: scope(Right::Payload),
+            seen: Arc::default(),
+            all_alike: Some(Arc::default()),
+            ..self.clone()
+        }
     }
 
     /// Whether the database answers.
@@ -152,6 +161,7 @@ impl Store {
             scope,
             payloads,
             seen: Arc::default(),
+            all_alike: None,
         }))
     }
 

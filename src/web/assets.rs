@@ -63,7 +63,7 @@ async fn contents(name: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response
     let charset = if media_type.starts_with("text/") { "; charset=utf-8" } else { "" };
     let data = match name {
         STYLESHEET => Cow::Owned(with_imports(&text_of(&file)).into_bytes()),
-        _ if name.starts_with(MODULES) => Cow::Owned(without_comment_lines(&text_of(&file)).into_bytes()),
+        _ if name.starts_with(MODULES) => Cow::Owned(minifier::js::minify(&text_of(&file)).to_string().into_bytes()),
         _ => file.data,
     };
     let media_type = [(header::CONTENT_TYPE, media_type + charset)];
@@ -89,12 +89,6 @@ fn without_comments(css: &str) -> String {
     let mut parts = css.split("/*");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |css, part| css + part.split_once("*/").map_or("", |(_, behind)| behind))
-}
-
-/// A script without the lines that are comments as a whole, and without indents. None of ours has a text of several lines.
-fn without_comment_lines(script: &str) -> String {
-    let lines = script.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
-    lines.map(|line| line.to_owned() + "\n").collect()
 }
 
 /// For `@import "parts/menu.css" layer(parts);` that file, in that layer.
@@ -123,16 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn no_script_has_a_text_of_several_lines() {
-        for name in Files::iter().filter(|name| name.starts_with(MODULES)) {
-            let script = Files::get(&name).expect("a file of the list");
-            assert!(text_of(&script).lines().all(|line| line.matches('`').count() % 2 == 0), "{name}");
-        }
-    }
-
-    #[test]
     fn comments_and_indents_are_left_out() {
-        assert_eq!(without_comment_lines("// a\nif (b) {\n  // c\n  d(\"//\");\n}\n"), "if (b) {\nd(\"//\");\n}\n");
         assert_eq!(with_imports("/* a */\np { /* b\n c */\n  color: red;\n}"), "p { \ncolor: red;\n}\n");
     }
 

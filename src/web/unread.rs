@@ -13,14 +13,14 @@ use std::{
 use axum::{
     body::{Body, Bytes, HttpBody},
     extract::Request,
-    http::{HeaderValue, Version, header},
+    http::{HeaderValue, header},
     middleware::Next,
     response::Response,
 };
 use http_body::{Frame, SizeHint};
 
 pub async fn close(request: Request, next: Next) -> Response {
-    if request.body().is_end_stream() || request.version() > Version::HTTP_11 {
+    if request.body().is_end_stream() {
         return next.run(request).await;
     }
     let is_read = Arc::new(AtomicBool::new(false));

@@ -35,11 +35,6 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// The same for groups with open letters of any importance.
-    pub(crate) fn of_any_importance(self) -> Self {
-        Self { only_open: true, importances: Vec::new(), ..self }
-    }
-
     /// Pushes ` WHERE …`; further conditions may follow.
     pub(crate) fn push<DB: Unnest>(&self, query: &mut QueryBuilder<DB>)
     where

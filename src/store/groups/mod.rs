@@ -1,7 +1,9 @@
 //! Groups of letters with similar failures: listing them, and their figures.
 
 mod counted_in;
+pub(crate) mod counts;
 pub(crate) mod filter;
+pub(crate) mod key;
 mod known;
 pub(crate) mod merging;
 mod moving;
@@ -16,15 +18,16 @@ use amqp_message::time::Timestamp;
 use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
+use key::KeyRow;
+
 use super::{
     Store, StoreError, StoreReader,
     db::{Sql, id_list::push_uuids, on},
-    letters::rows::{bigint, parse},
+    letters::rows::bigint,
 };
 use crate::domain::{
     actor::Actor,
-    group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
-    group_state::Phase,
+    group::{Group, GroupCursor, GroupFilter, GroupId, GroupPage, GroupSort, Note, Outcome},
     letter::Importance,
 };
 
@@ -36,11 +39,8 @@ pub(crate) const COLUMNS: &str =
 #[derive(FromRow)]
 pub(crate) struct Row {
     id: Uuid,
-    broker: String,
-    queue: String,
-    message_type: String,
-    reason: String,
-    error: String,
+    #[sqlx(flatten)]
+    key: KeyRow,
     critical: i64,
     high: i64,
     normal: i64,
@@ -66,17 +66,10 @@ impl TryFrom<Row> for Group {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let known = |text: String| Some(text).filter(|text| !text.is_empty());
         let note = |at: i64| Note { text: row.note, by: Actor::named(row.note_by), at: Timestamp::from_micros(at) };
         Ok(Self {
             id: GroupId::from_uuid(row.id),
-            key: GroupKey {
-                broker: row.broker,
-                queue: known(row.queue),
-                message_type: known(row.message_type),
-                reason: parse("a reason", &row.reason)?,
-                error: row.error,
-            },
+            key: row.key.try_into()?,
             open: [row.critical, row.high, row.normal, row.low].map(i64::unsigned_abs),
             scheduled: row.scheduled.unsigned_abs(),
             retried: row.retried.unsigned_abs(),
@@ -115,16 +108,12 @@ impl StoreReader {
             select.push(" ORDER BY ").push(keys(sort).join(", ")).push(" LIMIT ").push_bind(bigint(limit as u64 + 1));
             select.build_query_as().fetch_all(pool).await?
         });
-        let total: i64 = on!(self.db.reader(), |pool| {
-            let mut count = QueryBuilder::new("SELECT COUNT(*) FROM groups");
-            conditions.push(&mut count);
-            count.build_query_scalar().fetch_one(pool).await?
-        });
+        let total = self.count_matching(filter).await?;
         let more = rows.len() > limit;
         let mut items = rows.into_iter().take(limit).map(Group::try_from).collect::<Result<Vec<_>, _>>()?;
         let next = items.last().filter(|_| more).map(Group::cursor);
         self.add_unknown(&mut items, pending_since).await?;
-        Ok(GroupPage { items, total: total.unsigned_abs(), next })
+        Ok(GroupPage { items, total, next })
     }
 
     /// All groups that `filter` lets through, in no particular order, without what is unknown of them.
@@ -158,67 +147,8 @@ impl StoreReader {
             push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
             select.build_query_as().fetch_all(pool).await?
         });
-        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
+        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.key.broker, &row.key.queue));
         theirs.map(Group::try_from).collect()
-    }
-
-    /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance. Those
-    /// of all phases are counted by them.
-    pub async fn count_groups(&self, filter: &GroupFilter) -> Result<GroupCounts, StoreError> {
-        const PHASES: &str = "SELECT state, COUNT(*),
-            coalesce(sum(CASE WHEN critical + high + normal + low > 0 THEN 1 ELSE 0 END), 0) FROM groups ";
-        const COUNT: &str = "SELECT COUNT(*), coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
-            coalesce(sum(CASE WHEN high > 0 THEN 1 ELSE 0 END), 0),
-            coalesce(sum(CASE WHEN normal > 0 THEN 1 ELSE 0 END), 0),
-            coalesce(sum(CASE WHEN low > 0 THEN 1 ELSE 0 END), 0) FROM groups";
-        let conditions = self.conditions(filter).await?.of_any_importance();
-        let (open, critical, high, normal, low): (i64, i64, i64, i64, i64) = on!(self.db.reader(), |pool| {
-            let mut count = QueryBuilder::new(COUNT);
-            conditions.push(&mut count);
-            count.build_query_as().fetch_one(pool).await?
-        });
-        let whatever = GroupFilter { only_open: false, phases: Vec::new(), importances: Vec::new(), ..filter.clone() };
-        let conditions = self.conditions(&whatever).await?;
-        let rows: Vec<(String, i64, i64)> = on!(self.db.reader(), |pool| {
-            let mut count = QueryBuilder::new(PHASES);
-            conditions.push(&mut count);
-            count.push(" GROUP BY state").build_query_as().fetch_all(pool).await?
-        });
-        let (mut all, mut to_do, mut by_phase) = (0, 0, [0; Phase::ALL.len()]);
-        for (phase, count, with_open) in rows {
-            let phase: Phase = parse("a state of a group", &phase)?;
-            by_phase[phase as usize] = if phase == Phase::Open { with_open } else { count }.unsigned_abs();
-            all += count.unsigned_abs();
-            to_do += if Group::TO_DO.contains(&phase) { with_open.unsigned_abs() } else { 0 };
-        }
-        Ok(GroupCounts {
-            all,
-            by_phase,
-            to_do,
-            open: open.unsigned_abs(),
-            by_importance: [critical, high, normal, low].map(i64::unsigned_abs),
-        })
-    }
-
-    /// How many groups that nobody has set aside have open letters, by the most important of these.
-    pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
-        const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
-                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups ";
-        let conditions =
-            self.conditions(&GroupFilter { phases: Group::TO_DO.to_vec(), ..GroupFilter::default() }).await?;
-        let conditions = conditions.of_any_importance();
-        let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| {
-            let mut count = QueryBuilder::new(COUNT);
-            conditions.push(&mut count);
-            count.push(") AS open GROUP BY weight").build_query_as().fetch_all(pool).await?
-        });
-        let mut counts = [0; Importance::ALL.len()];
-        for (weight, count) in rows {
-            if let Some(place) = usize::try_from(weight).ok().and_then(|weight| counts.get_mut(weight)) {
-                *place = count.unsigned_abs();
-            }
-        }
-        Ok(counts)
     }
 }
 
@@ -247,17 +177,18 @@ impl Store {
     }
 }
 
-/// What a list is sorted by; all in it are words of our own.
+/// What a list is sorted by, in the words of its index; all in it are words of our own. `~` turns the order of any number
+/// around, also of the least one.
 const fn keys(sort: GroupSort) -> &'static [&'static str] {
     match sort {
         GroupSort::Importance => &[
             "CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1 WHEN normal > 0 THEN 2 WHEN low > 0 THEN 3 ELSE 4 END",
-            "-(critical + high + normal + low)",
-            "-last_seen",
+            "~ (critical + high + normal + low)",
+            "~ last_seen",
             "id",
         ],
-        GroupSort::Biggest => &["-(critical + high + normal + low)", "-last_seen", "id"],
-        GroupSort::Newest => &["-last_seen", "id"],
+        GroupSort::Biggest => &["~ (critical + high + normal + low)", "~ last_seen", "id"],
+        GroupSort::Newest => &["~ last_seen", "id"],
     }
 }
 
@@ -269,7 +200,7 @@ where
 {
     let Some(after) = after else { return };
     let weight = after.importance.map_or(Importance::ALL.len(), |importance| importance as usize);
-    let (open, seen) = (bigint(after.open).wrapping_neg(), after.last_seen.as_micros().wrapping_neg());
+    let (open, seen) = (!bigint(after.open), !after.last_seen.as_micros());
     let numbers: &[i64] = match sort {
         GroupSort::Importance => &[bigint(weight as u64), open, seen],
         GroupSort::Biggest => &[open, seen],

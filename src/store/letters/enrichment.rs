@@ -35,7 +35,10 @@ use crate::{
             columns::{self, Column},
             on,
         },
-        groups::roots::{hold_roots, roots},
+        groups::{
+            key::{NewGroup, make_groups},
+            roots::{hold_roots, roots},
+        },
         search::index,
     },
 };
@@ -217,10 +220,10 @@ async fn place_in_groups(tx: &mut Tx, moves: &mut [Move<'_>]) -> Result<(), Stor
             letter.group = roots.of(letter.is.group);
         }
         let coming = || moves.iter().filter(|letter| letter.was.state.group != Some(letter.group));
-        let new = coming().filter(|letter| letter.group == letter.is.group).map(|letter| (letter.group, letter));
-        let new: BTreeMap<GroupId, &Move<'_>> = new.collect();
+        let new = coming().filter(|letter| letter.group == letter.is.group).map(NewGroup::from);
+        let new: BTreeMap<GroupId, NewGroup<'_>> = new.map(|group| (group.id, group)).collect();
         if !new.is_empty() {
-            make_groups(tx, &new).await?;
+            make_groups(tx, &new.into_values().collect::<Vec<_>>()).await?;
         }
         let coming: BTreeSet<GroupId> = coming().map(|letter| letter.is.group).collect();
         // One that was there may have been forgotten since, or have become part of another, before it was held.
@@ -230,25 +233,10 @@ async fn place_in_groups(tx: &mut Tx, moves: &mut [Move<'_>]) -> Result<(), Stor
     }
 }
 
-async fn make_groups(tx: &mut Tx, groups: &BTreeMap<GroupId, &Move<'_>>) -> Result<(), StoreError> {
-    const MAKE: [&str; 2] = [
-        "WITH new (id, broker, queue, message_type, reason, error, seen) AS (",
-        ") INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,
-            retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by)
-        SELECT id, broker, queue, message_type, reason, error, 0, 0, 0, 0, 0, 0, 0, seen, seen, 0, 0, '', ''
-        FROM new WHERE true ON CONFLICT (id) DO NOTHING",
-    ];
-    let groups: Vec<_> = groups.values().collect();
-    let columns = vec![
-        Column::ids(&groups, |letter| letter.group.as_uuid()),
-        Column::texts(&groups, |letter| &*letter.is.key.broker),
-        Column::texts(&groups, |letter| letter.is.key.queue.as_deref().unwrap_or_default()),
-        Column::texts(&groups, |letter| letter.is.key.message_type.as_deref().unwrap_or_default()),
-        Column::texts(&groups, |letter| letter.is.key.reason.as_str()),
-        Column::texts(&groups, |letter| &*letter.is.key.error),
-        Column::numbers(&groups, |letter| letter.was.state.received_at.as_micros()),
-    ];
-    columns::execute(tx, MAKE, columns).await
+impl<'a> From<&'a Move<'_>> for NewGroup<'a> {
+    fn from(letter: &'a Move<'_>) -> Self {
+        Self { id: letter.group, key: &letter.is.key, seen: letter.was.state.received_at }
+    }
 }
 
 /// What is as it was before is not written again: mostly that is all of what rules are applied to.

@@ -62,7 +62,8 @@ pub fn base(public_url: &Url, sign_in: &SignInFacts) -> OpenApi {
         Times are RFC 3339 in UTC, always with six digits of a second. Errors are `application/problem+json` (RFC 9457) \
         with a stable `code` and, in `errors`, all that is wrong with a request. A list answers `items` and \
         `next_cursor`: ask again, with the same query and `cursor` set to it. Several values are given by repeating a \
-        parameter; no character of a value ends it. An unknown parameter or field is an error.\n\n\
+        parameter; no character of a value ends it. An unknown parameter or field is an error, and so is a \
+        body where a call takes none.\n\n\
         A `POST` takes an `Idempotency-Key`. What people edit has an `ETag`, and takes `If-Match`.\n\n\
         Where people have to sign in (`auth.mode`), programs send `Authorization: Bearer` with a token that was made on the \
         account page or by `dlo token add`; each call says which scopes it takes. On loopback without sign-in nobody is asked.";

@@ -108,7 +108,7 @@ impl Heads {
     }
 }
 
-/// Refuses a body that nobody reads. Clients that send one with each call send an empty object.
+/// Refuses a body that nobody reads. What clients send that send one with each call says nothing.
 async fn without_body(request: Request) -> Result<Request, WebError> {
     if request.body().is_end_stream() {
         return Ok(request);
@@ -116,7 +116,7 @@ async fn without_body(request: Request) -> Result<Request, WebError> {
     let (parts, body) = request.into_parts();
     let body = read_body(Request::from_parts(parts.clone(), body), &()).await?;
     match body.trim_ascii() {
-        b"" | b"{}" => Ok(Request::from_parts(parts, Body::empty())),
+        b"" | b"{}" | b"null" => Ok(Request::from_parts(parts, Body::empty())),
         _ => Err(WebError::body(StatusCode::BAD_REQUEST, FaultCode::Unknown, "this call takes no body")),
     }
 }

@@ -66,7 +66,9 @@ async fn a_call_that_is_refused_before_its_body_has_come_says_that_the_connectio
     let call = |path: &str, host: &str| {
         format!("POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n")
     };
-    for (path, host, status) in [("/api/v1/nothing", "127.0.0.1:8420", 404), ("/api/v1/actions", "elsewhere.example", 421)] {
+    for (path, host, status) in
+        [("/api/v1/nothing", "127.0.0.1:8420", 404), ("/api/v1/actions", "elsewhere.example", 421)]
+    {
         let answer = hear(say(address, &call(path, host)).await).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
         assert!(answer.contains("connection: close"), "{path}: {answer}");

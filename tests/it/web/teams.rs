@@ -244,7 +244,7 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
                     let path = path.replace("{id}", id).replace("{broker}", MAIN).replace("{queue}", id);
                     let answer = match (method, path.starts_with("/api")) {
                         ("GET", _) => visit.get(&desk, &path).await,
-                        (_, true) => call(&desk, visit, method.parse().unwrap(), &path, &body_of(&path)).await,
+                        (_, true) => call(&desk, visit, method.parse().unwrap(), &path, &body_of(method, &path)).await,
                         (_, false) => visit.post(&desk, &path, &form_of(&path)).await,
                     };
                     (answer.status, told(&answer).replace(id, "ID"))
@@ -279,13 +279,12 @@ async fn what_is_another_teams_is_answered_like_what_is_not_there() {
 }
 
 /// What a changing call takes, so that it is not refused for its form.
-fn body_of(path: &str) -> Value {
+fn body_of(method: &str, path: &str) -> Value {
     match path.rsplit('/').next().unwrap() {
+        _ if method == "DELETE" => json!({}),
         _ if path.starts_with("/api/v1/views/") => json!({"name": "ours"}),
-        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" | "acknowledge" | "resolve" | "resume"
-        | "unmerge" => {
-            json!({})
-        }
+        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "pause" | "undo" | "acknowledge" | "resolve"
+        | "resume" | "unmerge" => json!({}),
         "snooze" => json!({"until": "1h"}),
         _ => json!({"note": "ours"}),
     }

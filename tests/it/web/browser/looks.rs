@@ -278,7 +278,9 @@ const AXE: &str = "async () => {
 
 async fn the_first_tab_leads_past_the_navigation(scene: &Scene) {
     scene.open("/letters").await;
-    scene.ask("(window.stops = [], void addEventListener('focusin', ({ target }) => stops.push(target.className)))").await;
+    scene
+        .ask("(window.stops = [], void addEventListener('focusin', ({ target }) => stops.push(target.className)))")
+        .await;
     // A key that comes before the page takes any moves nothing, and one that it takes may move something later.
     wait_until("the key to be taken", PATIENCE, async || {
         scene.press_key(Key::Tab).await;
