@@ -48,6 +48,7 @@ mod queue_details;
 mod queue_health;
 mod queue_path;
 mod queue_pausing;
+mod recent;
 mod remarks;
 mod rule_error;
 mod saved_views;

@@ -16,6 +16,7 @@ use super::{
     choices::{Choice, queue_names},
     fragment::{self, answer},
     group_buttons::{AskButton, actions, assignees, confirmation_href},
+    group_charts::GroupCharts,
     letter_links::page_of,
     mass_edit,
     part::parts,
@@ -32,7 +33,6 @@ use crate::{
         group::{Group, GroupId, Note},
         job::Bulk,
         letter::{Importance, LetterSummary, Status},
-        marker::Marker,
         version::{Changed, Expected, Version},
     },
     store::ChangeError,
@@ -41,16 +41,14 @@ use crate::{
         came_from::CameFrom,
         error::WebError,
         input::FormPairs,
-        marks::{before_group, is_about, with_marks},
+        marks::before_group,
         order::{Action, read_note},
         path_id::{PathId, missing},
         query::{LetterQuery, Listed},
         security::{CurrentUser, Visitor},
         view::{
-            chart::Chart,
             conflict::ConflictView,
             group::{GroupView, Title, href},
-            group_chart::{chart, window},
             mark::Began,
             merged::MergedView,
             number,
@@ -92,8 +90,7 @@ struct GroupPage {
     /// What comes in after this is left alone, in microseconds since the epoch.
     until: i64,
     confirmation: Option<Confirmation>,
-    day: Chart,
-    fortnight: Chart,
+    charts: GroupCharts,
     /// What happened shortly before it began.
     began: Vec<Began>,
     letters: Vec<Row>,
@@ -204,15 +201,13 @@ const fn status_of(all: BulkAction) -> Status {
 }
 
 async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<GroupPage, WebError> {
-    const DAY: u32 = 24;
     let now = app.clock.now();
-    let fortnight = window(now, 14 * DAY, 6);
     let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
     let store = app.store();
     let (group, hours, mut page, facets, merged) = tokio::try_join!(
         store.group(id, now.minus(app.settings.succeeded_after)),
-        store.group_hours(std::slice::from_ref(&id), fortnight.from),
+        store.group_hours(std::slice::from_ref(&id), GroupCharts::fortnight(now).from),
         store.letters(&letters, &newest),
         store.counts_overall(),
         store.merged_from(id),
@@ -221,8 +216,6 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     app.reader.hide_in_lists(&mut page.items).await;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
-    let (day, drawn) = (window(now, DAY, 1), |window| chart(&group, hours, window, now, &all_letters(id)));
-    let is_meant = |marker: &Marker| is_about(marker, &group.key.broker, group.key.queue.as_deref());
     let bulk_action = visit.query.all;
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
     let shell = visit.at(here, Shell::new(app, Page::Groups, &facets).await?);
@@ -237,8 +230,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
             Some(all) => Some(confirmation(app, all, &group, now, by).await?),
             None => None,
         },
-        day: with_marks(app, (drawn(day), day), is_meant).await?,
-        fortnight: with_marks(app, (drawn(fortnight), fortnight), is_meant).await?,
+        charts: GroupCharts::load(app, &group, hours, now).await?,
         began: before_group(app, &group).await?,
         letters: page.items.iter().map(|letter| row(letter, id, now)).collect(),
         all_letters: all_letters(id).href(),
@@ -288,7 +280,7 @@ fn queues_to_name(group: &Group, facets: &LetterCounts) -> Vec<String> {
     if group.key.queue.is_none() { queue_names(facets) } else { Vec::new() }
 }
 
-fn all_letters(id: GroupId) -> LetterQuery {
+pub(super) fn all_letters(id: GroupId) -> LetterQuery {
     LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) }
 }
 

@@ -23,6 +23,7 @@ mod fragment;
 mod get_started;
 mod group;
 mod group_buttons;
+mod group_charts;
 mod group_commands;
 mod group_filters;
 mod group_merges;

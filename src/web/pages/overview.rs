@@ -26,8 +26,9 @@ use crate::{
         query::{GroupQuery, LetterQuery, Listed},
         queue_health::UnhealthyQueues,
         queue_path,
+        recent::Recent,
         view::{
-            chart::{Chart, Window},
+            chart::Chart,
             digest::PlanView,
             group::GroupRow,
             incident::IncidentLine,
@@ -133,23 +134,18 @@ pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Resul
 async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let now = app.clock.now();
-    let a_day = Window::covering(now.minus(A_DAY), now);
     let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
     let succeeded_after = app.settings.succeeded_after;
     let store = app.store();
-    let (facets, oldest, bars, counts, outcome) = tokio::try_join!(
+    let (facets, oldest, recent, counts, outcome) = tokio::try_join!(
         store.letter_counts(&everything),
         store.oldest_open(),
-        store.histogram(&everything, a_day.from, a_day.to, a_day.step),
+        Recent::load(&store, &everything, now),
         store.count_groups(&every_group),
         store.outcome(now.minus(A_DAY), now.minus(succeeded_after)),
     )?;
-    let first = bars.iter().find(|bar| bar.counts.iter().any(|count| *count > 0)).map(|bar| bar.from);
-    let window = Window::since_first(first, a_day, now);
-    let bars =
-        if window == a_day { bars } else { store.histogram(&everything, window.from, window.to, window.step).await? };
     let groups = first_rows(app, MAX_GROUPS).await?;
-    let chart = Chart::new(window, &bars, now, &all_letters());
+    let chart = recent.chart(now, &all_letters());
     let tally = Tally::new(&facets, &everything);
     let queues = tally::queues(&facets);
     Ok(OverviewPage {
@@ -162,9 +158,9 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         today: Moment::new(now, now).absolute,
         tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &counts, &oldest, now)).collect(),
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
-        chart: with_marks(app, (chart, window), |_| true).await?,
+        chart: with_marks(app, (chart, recent.window), |_| true).await?,
         chart_href: all_letters().href(),
-        chart_time: if window == a_day { "last 24 hours".to_owned() } else { fitted(window) },
+        chart_time: recent.told(),
         n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
@@ -174,11 +170,6 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy: UnhealthyQueues::load(app).await? },
         incidents: incidents(app, now).await?,
     })
-}
-
-/// What a chart says that begins where there is something to see.
-fn fitted(window: Window) -> String {
-    format!("last {}, none earlier in 24 hours", number::span(window.to.since(window.from)))
 }
 
 async fn incidents(app: &AppState, now: Timestamp) -> Result<Vec<IncidentLine>, WebError> {

@@ -1,6 +1,6 @@
 //! `/queues/{broker}/{queue}`: one queue, what is the matter with it, and what dlo does next.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
@@ -25,9 +25,10 @@ use crate::{
         queue_health::{UnhealthyQueues, missing_settings},
         queue_path::{self, QueuePath},
         queue_pausing,
+        recent::Recent,
         security::CurrentUser,
         view::{
-            chart::{Chart, Window},
+            chart::Chart,
             number,
             queue_page::{BadgeView, DayChart, PolicyTimeline, SuggestionView},
             text,
@@ -62,6 +63,8 @@ struct QueuePage {
     scheduled: String,
     scheduled_href: String,
     received: Chart,
+    /// `last 24 hours`
+    received_in: String,
     /// A name and the bars of each.
     days: [(&'static str, &'static str, DayChart); 3],
     n_days: u32,
@@ -119,7 +122,6 @@ pub async fn show(State(app): State<Arc<AppState>>, path: QueuePath, headers: He
 }
 
 async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let now = app.clock.now();
     let facets = app.store().facets().await?;
     let details = QueueDetails::load(app, path, &facets).await?;
@@ -127,18 +129,17 @@ async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
     let brokers = vec![broker.clone()];
     let letters = LetterQuery { brokers: brokers.clone(), ..LetterQuery::of_queue(Some(queue)) };
     let everything = letters.with(|query| query.statuses = Some(Vec::new()));
-    let window = Window::covering(now.minus(DAY), now);
     let store = app.store();
     let filter = everything.filter(now);
-    let (bars, groups, concerns) = tokio::try_join!(
-        async { Ok(store.histogram(&filter, window.from, window.to, window.step).await?) },
+    let (recent, groups, concerns) = tokio::try_join!(
+        async { Ok(Recent::load(&store, &filter, now).await?) },
         rows_of_queue(app, broker, queue, GROUPS),
         concerns(app, broker, queue),
     )?;
     let facts = &details.facts;
     let days = |word, of| DayChart::new(&details.days, word, of);
-    let received = Chart::new(window, &bars, now, &everything);
-    let received = with_marks(app, (received, window), |marker| is_about(marker, broker, Some(queue))).await?;
+    let received = (recent.chart(now, &everything), recent.window);
+    let received = with_marks(app, received, |marker| is_about(marker, broker, Some(queue))).await?;
     let book = app.policies.book();
     Ok(QueuePage {
         name: text::one_line(queue),
@@ -157,6 +158,7 @@ async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
         scheduled: number::thousands(details.counts.of(Status::Scheduled)),
         scheduled_href: WaitingQuery { brokers, ..WaitingQuery::of_queue(Some(queue)) }.href(),
         received,
+        received_in: recent.told(),
         days: [
             ("Failed", "alarm", days("failed", |day| day.failed)),
             ("Succeeded", "ok", days("succeeded", |day| day.succeeded)),
