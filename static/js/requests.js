@@ -11,8 +11,10 @@ const running = new Map(); // requests, and how they are shown: "" or a word
 let repeat = null; // what "Try again" does
 let unanswered = null; // a request that failed and whose answer is being put into the page
 
-// What the page asks for by itself fails without a word: the banner says that the server is gone.
-export const isOwn = ({ triggeringEvent } = {}) => /^(dlo:|load$)/.test(triggeringEvent?.type ?? "");
+// What the page asks for by itself fails without a word: the banner says that the server is gone. htmx names no event for
+// what it does as an element comes, or every few seconds.
+export const isOwn = ({ triggeringEvent, elt } = {}) =>
+  triggeringEvent ? triggeringEvent.type.startsWith("dlo:") : /\b(load|every)\b/.test(elt?.getAttribute("hx-trigger"));
 
 const paint = () => {
   const words = [...running.values()].map(({ word }) => word);
@@ -47,7 +49,7 @@ const again = ({ elt, verb, path, formData, target, triggeringEvent }) => {
   if (!elt.isConnected) htmx.ajax(verb, path, { values: formData, target: "#main", swap: "outerHTML show:none" });
   else if (elt.matches("form")) submit(elt, triggeringEvent?.submitter);
   else if (elt.matches("a")) elt.click();
-  else htmx.ajax(verb, path, { source: elt, values: formData, target });
+  else htmx.ajax(verb, path, { source: elt, values: formData, target, event: triggeringEvent });
 };
 
 // What was pressed is pressed again; where it has been replaced meanwhile, as it was.

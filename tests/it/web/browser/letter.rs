@@ -4,7 +4,10 @@ use dead_letter_office::domain::letter::{LetterId, Status};
 use serde_json::json;
 
 use super::{
-    super::desk::{Desk, MAIN},
+    super::{
+        desk::{Desk, MAIN},
+        groups::{group_of, sort},
+    },
     looks::{fits, is_readable},
     scene::{Scene, fresh, letters},
     typing::Key,
@@ -133,6 +136,10 @@ async fn nothing_takes_the_focus_by_itself(scene: &Scene, desk: &Desk) {
     scene.ask("document.activeElement.blur()").await;
     letters(desk, "focus", 1).await;
     scene.reads("#news", "1 new dead letter").await;
+    assert_eq!(scene.ask("document.activeElement === document.body").await, true);
+    sort(desk).await;
+    scene.open(&group_of(desk, id).await).await;
+    scene.sees("!document.querySelector('#in-common').hasAttribute('hx-trigger')").await;
     assert_eq!(scene.ask("document.activeElement === document.body").await, true);
     assert_eq!(desk.status(id).await, Status::Open);
 }

@@ -95,6 +95,7 @@ async fn what_is_paused_survives_a_restart(scene: &mut Scene, desk: &Desk, port:
     scene.click("#jobs form[action$=pause] button").await;
     scene.reads("#jobs", "Paused:").await;
     let job = scene.address().await;
+    scene.leave().await;
     scene.server.stop().await;
     scene.server = start(desk, port).await;
     scene.open(&job).await;

@@ -106,11 +106,16 @@ impl Scene {
         self.browser.back().await;
     }
 
+    /// Leaves the page for an empty one, once all is done that was begun on it.
+    pub async fn leave(&self) {
+        self.rests().await;
+        self.browser.open("about:blank").await;
+    }
+
     /// From now on, or again, pages do without scripts. The page that is open is left first: what it has begun would never be
     /// done.
     pub async fn disable_scripts(&self) {
-        self.rests().await;
-        self.browser.open("about:blank").await;
+        self.leave().await;
         self.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
     }
 
