@@ -31,7 +31,7 @@ test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on 
 	DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 # They are those of one test, which looks at all pages in light and dark at three widths.
-screenshots: setup ## of every page in light and dark at 390, 768 and 1280 px, into target/screenshots
+screenshots: setup ## of every page in light and dark at 390 and 1280 px, into target/screenshots
 	DLO_TEST_SCREENSHOTS=$(CURDIR)/target/screenshots DLO_TEST_REQUIRE=all \
 	  cargo test --features crash-points --test it -- web::browser::looks::every_page
 

@@ -40,6 +40,7 @@ pub mod preflight;
 pub mod queue_level;
 pub mod queue_outlook;
 pub mod queue_pause;
+pub mod queue_sample;
 pub mod retry;
 pub mod retry_limits;
 pub mod rights;

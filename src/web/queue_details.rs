@@ -22,6 +22,7 @@ use crate::{
         letter::Status,
         policy::{Delays, PolicyBook, RetryCounts, Via},
         queue_outlook::QueueFacts,
+        queue_sample::QueueSample,
     },
     store::{WatchedBroker, WatchedQueue},
 };
@@ -44,6 +45,8 @@ pub struct QueueDetails {
     pub is_ours: bool,
     pub outcomes: QueueOutcomes,
     pub days: Vec<DayOutcomes>,
+    /// How it stood over the last 24 hours, as far as somebody looked.
+    pub samples: Vec<QueueSample>,
     pub next_due: Option<Timestamp>,
     pub facts: QueueFacts,
 }
@@ -71,7 +74,7 @@ impl QueueDetails {
             ..LetterFilter::default()
         };
         let names = [queue.as_str()];
-        let (watched, brokers, days, recent, lately, waiting, pauses) = tokio::try_join!(
+        let (watched, brokers, days, recent, lately, waiting, pauses, samples) = tokio::try_join!(
             store.watched_queues_named(&names),
             store.watched_brokers(),
             store.queue_retry_counts(broker, queue, now.minus(DAY * (DAYS - 1))),
@@ -79,6 +82,7 @@ impl QueueDetails {
             store.recent_retry_counts(now.minus(LATELY)),
             store.waiting(&scheduled, None, 1),
             store.queue_pauses(),
+            store.queue_samples(broker, queue, now),
         )?;
         let is_watched = app.settings.watch.contains_key(broker);
         let watched = watched.into_iter().find(|level| level.broker == *broker).filter(|_| is_watched);
@@ -114,6 +118,7 @@ impl QueueDetails {
             is_ours,
             outcomes: outcomes(&days, &recent, key, now),
             days: by_day(&days, figures(days.iter(), &recent, key).pending, now),
+            samples: samples.into_iter().filter(|_| is_watched).collect(),
             next_due,
             facts,
             watched,

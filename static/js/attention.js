@@ -47,4 +47,5 @@ on("click", "[data-desktop]", async () => {
 
 document.addEventListener("htmx:afterSwap", show); // before anybody sees what was swapped in
 document.addEventListener("htmx:oobAfterSwap", show);
+document.addEventListener("dlo:refreshed", show);
 show();

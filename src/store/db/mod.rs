@@ -176,6 +176,8 @@ impl Db {
                 .acquire_timeout(ACQUIRE_TIMEOUT)
                 .idle_timeout(None)
                 .max_lifetime(None)
+                // Nothing lies between that could have been cut; a page would ask for that twenty times.
+                .test_before_acquire(false)
                 .before_acquire(|connection, _| {
                     // SQLite ends a transaction by itself when the disk is full, and the driver goes on counting it.
                     let is_usable = !connection.is_in_transaction();

@@ -54,6 +54,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("digest_schedules", &["name"]),
     ("watched_brokers", &["broker"]),
     ("watched_queues", &["broker", "queue"]),
+    ("queue_samples", &["broker", "at", "queue"]),
     ("activity", &["seq"]),
     ("activity_letters", &["seq", "letters"]),
     ("activity_term", &["id"]),

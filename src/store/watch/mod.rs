@@ -6,6 +6,7 @@
 
 pub(crate) mod findings;
 pub(crate) mod rows;
+mod samples;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -159,6 +160,7 @@ impl Store {
             return Ok(false);
         }
         write_changed(&mut tx, update).await?;
+        samples::write(&mut tx, update).await?;
         remove_gone(&mut tx, update).await?;
         tx.commit().await?;
         Ok(true)
@@ -169,10 +171,12 @@ impl Store {
         const BROKERS: &str =
             "DELETE FROM watched_brokers WHERE coalesce(polled_at, claimed_until) < $1 RETURNING broker";
         const QUEUES: &str = "DELETE FROM watched_queues WHERE broker NOT IN (SELECT broker FROM watched_brokers)";
+        const SAMPLES: &str = "DELETE FROM queue_samples WHERE broker NOT IN (SELECT broker FROM watched_brokers)";
         let mut tx = self.db.begin().await?;
         let brokers: Vec<String> = on!(&mut tx, |tx| {
             let brokers = sqlx::query_scalar(BROKERS).bind(before.as_micros()).fetch_all(&mut **tx).await?;
             sqlx::query(QUEUES).execute(&mut **tx).await?;
+            sqlx::query(SAMPLES).execute(&mut **tx).await?;
             brokers
         });
         tx.commit().await?;

@@ -235,7 +235,7 @@ impl StoredLasting {
 }
 
 /// Whatever a broker claims, it is stored as the largest number there is.
-fn bounded(number: u64) -> i64 {
+pub(super) fn bounded(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

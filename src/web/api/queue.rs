@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{commands::Nothing, queues::Queue};
 use crate::{
-    domain::queue_pause::QueuePause,
+    domain::{queue_pause::QueuePause, queue_sample::QueueSample},
     rabbitmq::topology::shell,
     web::{
         AppState,
@@ -41,6 +41,8 @@ pub struct QueueDetail {
     suggestion: Option<QueueSuggestion>,
     /// The last 14 days, the oldest first.
     days: Vec<QueueDay>,
+    /// How it stood in each quarter of the last 24 hours, the oldest first, as far as its broker told.
+    samples: Vec<Sample>,
 }
 
 /// Who has paused retries into a queue, and until when.
@@ -124,6 +126,26 @@ impl From<&DayOutcomes> for QueueDay {
     }
 }
 
+/// The worst of a queue in a quarter of an hour.
+#[derive(Serialize, ToSchema)]
+#[schema(as = QueueSample)]
+struct Sample {
+    /// When that quarter began.
+    #[schema(format = DateTime)]
+    at: String,
+    /// The most messages that were in it; null where that was not told.
+    depth: Option<u64>,
+    /// The fewest consumers it had; null where that was not told.
+    consumers: Option<u64>,
+}
+
+impl From<&QueueSample> for Sample {
+    fn from(sample: &QueueSample) -> Self {
+        let QueueSample { at, messages, consumers } = *sample;
+        Self { at: timestamp(at), depth: messages, consumers }
+    }
+}
+
 /// One queue: how it stands, what is the matter with it, and what dlo does next
 #[utoipa::path(get, path = "/queues/{broker}/{queue}", operation_id = "get_queue", tag = "queues", params(QueuePath),
     responses((status = OK, body = QueueDetail)))]
@@ -177,6 +199,7 @@ async fn load(app: &AppState, path: QueuePath) -> Result<Json<QueueDetail>, WebE
         suggestion,
         pause: facts.pause.as_ref().map(Pause::from),
         days: details.days.iter().map(QueueDay::from).collect(),
+        samples: details.samples.iter().map(Sample::from).collect(),
         queue: Queue::of(&details, &app.policies.book()),
     }))
 }

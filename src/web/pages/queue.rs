@@ -30,7 +30,8 @@ use crate::{
         view::{
             chart::Chart,
             number,
-            queue_page::{BadgeView, DayChart, PolicyTimeline, SuggestionView},
+            queue_page::{BadgeView, PolicyTimeline, SuggestionView},
+            small_chart::SmallChart,
             text,
             time::Moment,
             watch::{ConcernLine, LevelCells},
@@ -65,8 +66,9 @@ struct QueuePage {
     received: Chart,
     /// `last 24 hours`
     received_in: String,
-    /// A name and the bars of each.
-    days: [(&'static str, &'static str, DayChart); 3],
+    /// Depth and consumers over the last 24 hours, as far as they were told.
+    samples: Vec<SmallChart>,
+    days: Vec<SmallChart>,
     n_days: u32,
     succeeded_after: String,
     groups: QueueGroups,
@@ -137,7 +139,7 @@ async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
         concerns(app, broker, queue),
     )?;
     let facts = &details.facts;
-    let days = |word, of| DayChart::new(&details.days, word, of);
+    let days = |title, class, of| SmallChart::of_days((title, class), &details.days, of);
     let received = (recent.chart(now, &everything), recent.window);
     let received = with_marks(app, received, |marker| is_about(marker, broker, Some(queue))).await?;
     let book = app.policies.book();
@@ -159,10 +161,11 @@ async fn load(app: &AppState, path: QueuePath) -> Result<QueuePage, WebError> {
         scheduled_href: WaitingQuery { brokers, ..WaitingQuery::of_queue(Some(queue)) }.href(),
         received,
         received_in: recent.told(),
-        days: [
-            ("Failed", "alarm", days("failed", |day| day.failed)),
-            ("Succeeded", "ok", days("succeeded", |day| day.succeeded)),
-            ("Exhausted", "warn", days("exhausted", |day| day.exhausted)),
+        samples: SmallChart::of_samples(&details.samples, now),
+        days: vec![
+            days("Failed", "alarm", |day| day.failed),
+            days("Succeeded", "ok", |day| day.succeeded),
+            days("Exhausted", "warn", |day| day.exhausted),
         ],
         n_days: DAYS,
         succeeded_after: number::span(app.settings.succeeded_after),

@@ -43,6 +43,7 @@ pub mod rule;
 pub mod rule_help;
 pub mod run;
 pub mod schema;
+pub mod small_chart;
 pub mod spark;
 pub mod tally;
 pub mod text;

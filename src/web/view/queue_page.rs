@@ -1,10 +1,10 @@
-//! The page of one queue: its policies as timelines, and its last days as bars.
+//! The page of one queue: its policies as timelines.
 
 use std::time::Duration;
 
 use amqp_message::death::Reason;
 
-use super::{number, policy::reason_words, queue::set_href, text, time};
+use super::{policy::reason_words, queue::set_href, text};
 use crate::{
     domain::{
         number::{exact, span},
@@ -13,7 +13,6 @@ use crate::{
         queue_outlook::{Badge, Suggestion},
     },
     rabbitmq::topology::shell,
-    web::queue_details::DayOutcomes,
 };
 
 #[derive(Debug)]
@@ -119,49 +118,6 @@ fn steps(delays: &[Duration]) -> Vec<PolicyPoint> {
     let after = if delays.is_empty() { "no automatic retry".to_owned() } else { format!("after {}", span(total)) };
     steps.push(point("", "needs attention".to_owned(), after));
     steps
-}
-
-/// One number for each of the last days, as bars.
-#[derive(Debug)]
-pub struct DayChart {
-    pub width: usize,
-    pub bars: Vec<DayBar>,
-    pub total: String,
-    /// The same for those who do not see it.
-    pub label: String,
-}
-
-#[derive(Debug)]
-pub struct DayBar {
-    pub x: usize,
-    pub y: u64,
-    pub height: u64,
-    pub told: String,
-}
-
-impl DayChart {
-    pub fn new(days: &[DayOutcomes], word: &str, of: fn(&DayOutcomes) -> u64) -> Self {
-        const HEIGHT: u64 = 100;
-        const LEAST: u64 = 4;
-        let most = days.iter().map(of).max().unwrap_or(0).max(1);
-        let total: u64 = days.iter().map(of).sum();
-        let bar = |(n, day): (usize, &DayOutcomes)| {
-            let count = of(day);
-            let height = u128::from(count) * u128::from(HEIGHT - LEAST) / u128::from(most);
-            let height = LEAST + u64::try_from(height).unwrap_or(HEIGHT - LEAST);
-            let told = format!("{}: {}", time::format(day.day, "%a %d %b"), number::thousands(count));
-            (count > 0).then_some(DayBar { x: n * 10, y: HEIGHT - height, height, told })
-        };
-        let bars: Vec<_> = days.iter().enumerate().filter_map(bar).collect();
-        let told: Vec<_> = bars.iter().map(|bar| &*bar.told).collect();
-        let told = if told.is_empty() { "none".to_owned() } else { told.join("; ") };
-        Self {
-            width: days.len() * 10,
-            label: format!("{word} in the last {} days: {told}", days.len()),
-            total: number::thousands(total),
-            bars,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -192,6 +192,36 @@ async fn thousands_of_queues_are_kept_and_let_go(database: &TestDatabase) {
     assert_eq!(database.number("SELECT count(*) FROM watched_queues").await, 10);
 }
 
+async fn how_a_queue_stood_is_kept_for_a_day(database: &TestDatabase) {
+    let mut story = Story::begin(database).await;
+    let worst = async |now| {
+        let samples = database.queue_samples("main", "busy", now).await.unwrap();
+        samples.iter().map(|sample| (sample.messages, sample.consumers)).collect::<Vec<_>>()
+    };
+    let there = |consumers, messages| [level("busy", consumers, messages), level("steady", 1, 0)];
+    for (consumers, messages) in [(3, 10), (0, 50), (2, 5)] {
+        story.look(Some(&there(consumers, messages))).await;
+    }
+    story.look(None).await;
+    assert_eq!(worst(story.now()).await, [(Some(50), Some(0))]);
+    story.minute += 14;
+    story.look(None).await;
+    assert_eq!(worst(story.now()).await.len(), 1, "nobody knows how it stands");
+    let down = QueueLevel { state: Some(QueueState::Down), ..level("busy", 2, 7) };
+    story.look(Some(&[down])).await;
+    assert_eq!(worst(story.now()).await, [(Some(50), Some(0)), (None, None)]);
+    story.look(Some(&there(2, 7))).await;
+    story.look(Some(&there(2, 6))).await;
+    assert_eq!(worst(story.now()).await, [(Some(50), Some(0)), (Some(7), Some(2))], "of what was told");
+    assert_eq!(database.queue_samples("main", "steady", story.now()).await.unwrap().len(), 2);
+    assert_eq!(database.queue_samples("other", "busy", story.now()).await.unwrap(), []);
+    story.minute = 24 * 60;
+    story.look(Some(&there(2, 1))).await;
+    assert_eq!(worst(story.now()).await, [(Some(7), Some(2)), (Some(1), Some(2))]);
+    let oldest = database.number("SELECT min(at) FROM queue_samples").await;
+    assert_eq!(oldest, later(15 * 60).as_micros(), "what is older is gone");
+}
+
 async fn those_that_need_a_hand_come_first(database: &TestDatabase) {
     let mut story = Story::begin(database).await;
     let there = |lost, losing| {
@@ -223,6 +253,7 @@ async fn what_nobody_watches_any_more_is_forgotten(database: &TestDatabase) {
     assert_eq!(database.forget_watches(later(61)).await.unwrap(), ["main"]);
     assert_eq!(database.watch_kept("main").await.unwrap(), WatchKept::default());
     assert_eq!(database.number("SELECT count(*) FROM watched_queues").await, 0);
+    assert_eq!(database.number("SELECT count(*) FROM queue_samples").await, 0);
     assert_eq!(database.watched_brokers().await.unwrap().len(), 1, "the other is still there");
 }
 
@@ -239,6 +270,7 @@ on_both!(
     what_is_seen_is_remembered,
     who_has_lost_the_claim_writes_nothing,
     only_rows_that_change_are_written,
+    how_a_queue_stood_is_kept_for_a_day,
     thousands_of_queues_are_kept_and_let_go,
     those_that_need_a_hand_come_first,
     what_nobody_watches_any_more_is_forgotten,

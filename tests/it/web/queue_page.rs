@@ -43,6 +43,8 @@ async fn it_says_what_is_the_matter_and_what_dlo_does_next() {
     assert_eq!(page.count("[data-copy='#command-suggested']"), 1);
     let now = page.words("section[aria-labelledby=now-title]");
     assert!(now.contains("Depth 40") && now.contains("none for"), "{now}");
+    let samples = page.words("#samples");
+    assert!(samples.starts_with("Depth at most 40") && samples.contains("Consumers at least 0"), "{samples}");
     assert!(page.words(".concern-list").contains("texts.persist"));
     assert_eq!(page.count(".list-groups .list-row"), 1);
     assert!(page.words(".policy-steps").contains("fails try 1 10 s try 2 1 min 40 s try 3 16 min 40 s try 4"));
@@ -52,6 +54,9 @@ async fn it_says_what_is_the_matter_and_what_dlo_does_next() {
     assert_eq!((&api["open"], &api["scheduled"], &api["depth"]), (&json!(3), &json!(1), &json!(40)));
     assert!(api["suggestion"]["command"].as_str().unwrap().contains("list_consumers"));
     assert_eq!(api["days"].as_array().unwrap().len(), 14);
+    let samples = api["samples"].as_array().unwrap();
+    assert!((2..=3).contains(&samples.len()), "of 23 minutes: {samples:?}");
+    assert_eq!((&samples[1]["depth"], &samples[1]["consumers"]), (&json!(40), &json!(0)));
     assert!(api["next_due"].is_string());
     let listed = desk.get("/api/v1/queues").await.expect(200).json();
     let listed = listed["items"].as_array().unwrap().iter().find(|item| item["queue"] == "texts.persist").unwrap();
@@ -70,8 +75,8 @@ async fn what_the_last_days_brought_is_on_it() {
         let page = desk.page("/queues/main/orders").await;
         let badges = page.words(".queue-badge");
         assert!(badges.starts_with("growing ") && badges.ends_with("/min"), "{badges}");
-        assert!(page.words(".queue-days").starts_with("Failed 3"), "{}", page.words(".queue-days"));
-        assert!(page.values(".queue-day-bars", "aria-label")[0].starts_with("failed in the last 14 days: "));
+        assert!(page.words("#days").starts_with("Failed 3"), "{}", page.words("#days"));
+        assert!(page.values("#days .small-chart", "aria-label")[0].starts_with("failed in the last 14 days: "));
         assert!(page.words("section[aria-labelledby=now-title]").contains("not set up"), "no management API");
         assert_eq!(page.count(".suggestion #command-suggested"), 0, "nothing to type");
     }

@@ -1,10 +1,16 @@
 //! Pages that change by themselves, and stand still where somebody is at them or wants it.
 
-use dead_letter_office::domain::letter::{LetterId, Status};
+use dead_letter_office::domain::{
+    command::Command,
+    letter::{Importance, LetterId, Status},
+};
 use serde_json::json;
 
 use super::{
-    super::desk::Desk,
+    super::{
+        desk::Desk,
+        groups::{alike, sort},
+    },
     looks::SHIFTS,
     scene::{Scene, letters},
 };
@@ -19,6 +25,7 @@ async fn a_page_is_brought_up_to_date_under_the_eyes_of_its_reader() {
     a_page_that_is_paused_stands_still(&scene, &desk).await;
     what_changes_while_it_asks_is_not_missed(&scene, &desk).await;
     an_open_letter_tells_what_others_did(&scene, &desk).await;
+    what_calls_for_attention_is_seen_from_another_tab(&scene, &desk).await;
     times_are_local_or_not(&scene, &desk).await;
     scene.check_quiet().await;
 }
@@ -129,6 +136,21 @@ async fn an_open_letter_tells_what_others_did(scene: &Scene, desk: &Desk) {
     scene.reads("#letter-head .mark-state", "discarded").await;
     scene.reads("#timeline", "Discarded").await;
     assert_eq!(desk.status(id).await, Status::Discarded);
+}
+
+async fn what_calls_for_attention_is_seen_from_another_tab(scene: &Scene, desk: &Desk) {
+    const ICON: &str = "document.querySelector('link[rel=icon]').href.includes";
+    sort(desk).await;
+    scene.open("/queues").await;
+    scene.sees("document.querySelector('#live').dataset.state === 'live'").await;
+    let title = scene.ask("document.title").await;
+    let groups: u64 = title.as_str().unwrap()[1..].split(')').next().unwrap().parse().unwrap();
+    scene.sees(&format!("!{ICON}('critical')")).await;
+    let late = alike(desk, "attention", "no disk", 1).await[0];
+    sort(desk).await;
+    scene.sees(&format!("document.title.startsWith('({}) Queues')", groups + 1)).await;
+    desk.command(late, Command::SetImportance(Importance::Critical)).await;
+    scene.sees(&format!("{ICON}('critical')")).await;
 }
 
 async fn times_are_local_or_not(scene: &Scene, desk: &Desk) {

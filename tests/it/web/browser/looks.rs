@@ -1,8 +1,13 @@
 //! How it looks, to whom it looks so, and how much it takes.
 
+use std::time::Duration;
+
 use amqp_message::field::FieldValue;
 use axum::http::Method;
-use dead_letter_office::domain::{letter::Importance, retry::RetryOutcome};
+use dead_letter_office::{
+    clock::Clock,
+    domain::{letter::Importance, retry::RetryOutcome},
+};
 use serde_json::json;
 
 use super::{
@@ -21,7 +26,7 @@ use crate::support::{PATIENCE, axe, process::wait_until, soak};
 async fn every_page_fits_is_readable_and_light() {
     let desk = Desk::watching().await;
     let paths = furnish(&desk).await;
-    let (Some(scene), Some(axe)) = (Scene::over(&desk).await, axe()) else { return };
+    let (Some(scene), Some(axe)) = (Scene::watching(&desk).await, axe()) else { return };
     scene.browser.devtools("Network.enable", json!({})).await;
     trouble_would_be_heard_of(&scene).await;
     println!("{:>8} {:>8} {:>6}  page", "bytes", "requests", "CLS");
@@ -175,6 +180,8 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     let rule = json!({"name": long[..100], "when": format!("letter.queue == \"{long}\""), "importance": "low"});
     desk.post("/api/v1/rules", &rule).await.expect(201);
     bring_lab(desk).await;
+    let begun = Clock::system().now().minus(Duration::from_secs(23 * 60));
+    desk.clock.advance(begun.since(desk.clock.now()));
     looks(desk, lost_for(22)).await;
     let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;
     let hidden = desk.receive(fresh("accounts", 7).of(Importance::Low).body(ACCOUNT)).await;

@@ -88,6 +88,15 @@ impl Scene {
         Some(Self::at(browser, server).await)
     }
 
+    /// The same with a broker whose queues another process watches.
+    pub async fn watching(desk: &Desk) -> Option<Self> {
+        let browser = Browser::start().await?;
+        let server = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.database_url());
+        let server = server.set("DLO_BROKERS__MAIN__URL", "amqp://rabbitmq.invalid");
+        let server = server.set("DLO_BROKERS__MAIN__MANAGEMENT_URL", "http://rabbitmq.invalid:15672");
+        Some(Self::at(browser, server.open().await).await)
+    }
+
     pub async fn at(browser: Browser, server: Running) -> Self {
         browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": WATCH})).await;
         Self { browser, server }
