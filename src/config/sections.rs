@@ -230,7 +230,7 @@ word_enum! {
 
 impl Default for LogConfig {
     fn default() -> Self {
-        Self { format: LogFormat::Text, filter: "info,lapin=off".to_owned() }
+        Self { format: LogFormat::Text, filter: "info,lapin=off,sqlx::postgres::notice=warn".to_owned() }
     }
 }
 

@@ -4,6 +4,7 @@ import { all, on, one } from "./dom.js";
 let place = 0; // the row one was at, kept while the list is replaced
 let heirs = []; // that row, those behind it, and those before it: the first that is still there has its place
 let byKeys = false; // whether one walks by keys, and so wants the focus back after that
+let asksWhen = false; // whether the question that comes next is about when
 let lastBox = null; // where a range begins that is selected with Shift
 
 const isFolded = (element) => element.closest(".list-run:not(.is-open) > .run-rows");
@@ -98,6 +99,7 @@ export const toggle = () => {
 
 // Acts on what is selected, else on the row one is at, else on the letter that is open.
 export const act = (key) => {
+  asksWhen = false;
   if (!one("#bulk")) {
     one(`main [data-key="${key}"]`)?.click();
     return;
@@ -127,15 +129,26 @@ export const delay = () => {
     return choice.focus();
   }
   const menu = one("[data-later]");
-  if (!menu) return;
-  menu.open = true;
-  one(":checked", menu)?.focus();
+  if (menu) {
+    menu.open = true;
+    return one(":checked", menu)?.focus();
+  }
+  if (!one(".group-page, #bulk[action='/groups/actions']")) return;
+  act("r");
+  asksWhen = true;
 };
 
-on("keydown", "#bulk [name=delay]", (_, event) => {
+document.addEventListener("htmx:afterSettle", () => {
+  const when = asksWhen && one(".confirm-box [name=delay]");
+  if (!when) return;
+  asksWhen = false;
+  when.focus();
+});
+
+on("keydown", "#bulk [name=delay], .confirm-box [name=delay]", (choice, event) => {
   if (event.key !== "Enter") return;
   event.preventDefault();
-  one('#bulk [data-key="r"]').click();
+  one("[data-key=r], [data-does]", choice.form).click();
 });
 
 export const countSelected = () => {

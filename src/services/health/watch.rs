@@ -46,6 +46,8 @@ fn holds(condition: &Condition, among: &[Condition]) -> bool {
 
 impl Worker for HealthWatch {
     const NAME: &'static str = "watching the health of the server";
+    /// Brokers that are there are connected by then.
+    const BEGINS_LATE: bool = true;
     type Error = Infallible;
 
     fn every(&self) -> Duration {

@@ -15,7 +15,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use payload_codec::{Format, diff::diff, unwrap::UnwrapMode};
+use payload_codec::{Format, diff::diff, message::MASK, unwrap::UnwrapMode};
 
 use super::{
     actions::redirect,
@@ -264,6 +264,13 @@ impl Desk {
         Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue.as_deref(), by).await?)
     }
 
+    fn remarks(&self) -> Vec<String> {
+        let masked = (self.reading.hides && self.text().is_some()).then(|| {
+            format!("Hidden values read {MASK}1, {MASK}2. One that is left so keeps its value; what you write instead is sent.")
+        });
+        masked.into_iter().chain(self.reading.remarks.clone()).collect()
+    }
+
     async fn page(&self, app: &AppState, form: EditForm, check: Check) -> Result<EditPage, WebError> {
         let summary = &self.letter.summary;
         let steps = self.reading.unwrapped.steps.iter().map(ToString::to_string);
@@ -284,7 +291,7 @@ impl Desk {
             properties: form.property_rows(&self.reach),
             no_properties: self.reach.why_no_properties(),
             form,
-            remarks: self.reading.remarks.clone(),
+            remarks: self.remarks(),
             only_headers: why_only_headers(&self.reading),
             check,
         })

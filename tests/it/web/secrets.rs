@@ -354,6 +354,7 @@ async fn an_edit_does_not_tell_whether_a_guess_is_right() {
     let page = desk.page(&format!("/letters/{id}/edit")).await;
     let shown = page.one("#text").text().collect::<String>();
     assert!(shown.contains("•••1"), "{shown}");
+    assert!(page.words(".remark-note").contains("keeps its value"), "{}", page.words(".remark-note"));
     let tell = async |guess: &str| {
         let text = shown.replace("•••1", guess);
         let answer = submit(&desk, &format!("/letters/{id}/edit"), &[("text", &text)]).await.expect(200).page();

@@ -38,6 +38,16 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     scene.click(".list-row > a").await;
     scene.reads(".group-what", "group").await;
     scene.is_at(&path).await;
+    for place in ["/groups", &path] {
+        scene.open(place).await;
+        scene.press("jR").await;
+        scene.sees("document.activeElement.matches('.confirm-box [name=delay]')").await;
+        // Out of the choice, then out of the question.
+        scene.press_key(Key::Escape).await;
+        scene.press_key(Key::Escape).await;
+        scene.counts(".confirm-box", 0).await;
+        scene.is_at(place).await;
+    }
     scene.press("r").await;
     scene.reads("#asking-title", "Retry 3 of group?").await;
     scene.sees("document.activeElement.matches('.confirm-box .btn-primary')").await;
