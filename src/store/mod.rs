@@ -91,8 +91,8 @@ pub struct StoreReader {
     scope: QueueScope,
     /// Of letters of other queues it is not told what is in them.
     payloads: QueueScope,
-    /// The facets of these queues, read once.
-    seen: Arc<OnceCell<Vec<SeenFacet>>>,
+    /// The facets of these queues, read once; only where it is for one request.
+    seen: Option<Arc<OnceCell<Vec<SeenFacet>>>>,
     /// How many groups there are, counted once; only where it is for one request.
     all_alike: Option<Arc<OnceCell<Arc<[Alike]>>>>,
 }
@@ -116,7 +116,7 @@ impl StoreReader {
         Self {
             scope: scope(Right::Read),
             payloads: scope(Right::Payload),
-            seen: Arc::default(),
+            seen: Some(Arc::default()),
             all_alike: Some(Arc::default()),
             ..self.clone()
         }
@@ -160,7 +160,7 @@ impl Store {
             facets: Arc::default(),
             scope,
             payloads,
-            seen: Arc::default(),
+            seen: None,
             all_alike: None,
         }))
     }

@@ -180,13 +180,22 @@ impl StoreReader {
 impl StoreReader {
     /// Which facets `filter` lets through; its times are not looked at.
     pub(crate) async fn matching(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
-        let seen: Vec<SeenFacet>;
-        let seen = if self.scope.is_everything() {
-            seen = self.facets_of(filter).await?;
-            &seen
-        } else {
-            self.seen.get_or_try_init(async || self.facets_of(&LetterFilter::default()).await).await?
-        };
+        match &self.seen {
+            // What is asked for narrowly is read narrowly, unless all of it is there.
+            Some(once) if once.initialized() || !self.scope.is_everything() || !names_words(filter) => {
+                let seen = once.get_or_try_init(async || self.facets_of(&LetterFilter::default()).await).await?;
+                self.matching_among(seen, filter).await
+            }
+            _ => self.matching_now(filter).await,
+        }
+    }
+
+    /// The same, of this moment, where that of the request is not enough.
+    pub(crate) async fn matching_now(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
+        self.matching_among(&self.facets_of(filter).await?, filter).await
+    }
+
+    async fn matching_among(&self, seen: &[SeenFacet], filter: &LetterFilter) -> Result<Matching, StoreError> {
         let queues = filter.queues.matcher();
         let groups = self.groups_of(filter).await?;
         let homes: Option<BTreeSet<(&str, &str, Reason)>> = groups.as_ref().map(|groups: &Vec<GroupHome>| {
@@ -248,6 +257,10 @@ impl StoreReader {
 /// An empty list lets everything through.
 fn any<T: PartialEq>(wanted: &[T], value: &T) -> bool {
     wanted.is_empty() || wanted.contains(value)
+}
+
+fn names_words(filter: &LetterFilter) -> bool {
+    !(filter.statuses.is_empty() && filter.importances.is_empty() && filter.reasons.is_empty())
 }
 
 /// Pushes which statuses, importances and reasons are meant: all in it are words of our own.

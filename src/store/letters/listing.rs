@@ -92,7 +92,7 @@ impl StoreReader {
             if !part.filter.statuses.is_empty() {
                 return Ok(items);
             }
-            let now = self.matching(part.filter).await?;
+            let now = self.matching_now(part.filter).await?;
             if !now.has_others_than(&matching) {
                 return Ok(items);
             }
