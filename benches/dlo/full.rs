@@ -123,7 +123,11 @@ fn copying(copies: i64, id: &str) -> Vec<String> {
     statements
 }
 
-/// The statements that keep the counts: the widest slices are added up from the narrowest, which fit on one another.
+fn hours(each: impl Fn(u8) -> String) -> String {
+    (0..24).map(each).collect::<Vec<_>>().join(", ")
+}
+
+/// The statements that keep the counts: days are added up from slices, which fit on one another.
 fn counting(copies: i64, span: i64) -> Vec<String> {
     let (times, earlier) = (copies + 1, copies * span);
     let steps = format!(
@@ -145,12 +149,16 @@ fn counting(copies: i64, span: i64) -> Vec<String> {
             SELECT group_id, start, received, 0, 0 FROM all_hours"
             .to_owned(),
         format!(
-            "CREATE TEMPORARY TABLE all_slices AS {steps} SELECT scope, widths.width AS width,
-                (start - step) / widths.width * widths.width AS start, sum(count) AS count
-            FROM slices CROSS JOIN steps CROSS JOIN (SELECT DISTINCT width FROM slices) AS widths
-            WHERE slices.width = (SELECT min(width) FROM slices) GROUP BY 1, 2, 3"
+            "CREATE TEMPORARY TABLE all_slices AS {steps} SELECT scope, start - step AS start, sum(count) AS count
+            FROM slices CROSS JOIN steps GROUP BY 1, 2"
         ),
-        "DELETE FROM slices".to_owned(),
-        "INSERT INTO slices (scope, width, start, count) SELECT scope, width, start, count FROM all_slices".to_owned(),
+        "DELETE FROM slices; DELETE FROM days".to_owned(),
+        "INSERT INTO slices (scope, start, count) SELECT scope, start, count FROM all_slices".to_owned(),
+        format!(
+            "INSERT INTO days (scope, start, count, {}) SELECT scope, start / 86400000000 * 86400000000, sum(count), {}
+            FROM all_slices GROUP BY 1, 2",
+            hours(|hour| format!("h{hour:02}")),
+            hours(|hour| format!("sum(CASE WHEN start / 3600000000 % 24 = {hour} THEN count ELSE 0 END)")),
+        ),
     ]
 }

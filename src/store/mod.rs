@@ -7,7 +7,7 @@
 //!
 //! Counts are kept, not recounted. Every letter points to a *facet*, the combination of broker, queue, reason, status
 //! and importance it has at the moment; `facets` holds how many letters each has, `slices` the same over time, in slices
-//! of several widths. A filter is first turned into the facets it lets through, and then every list is a merge of short
+//! of five minutes, and `days` in days and hours. A filter is first turned into the facets it lets through, and then every list is a merge of short
 //! index ranges and every count a sum over a small table, however many letters there are.
 
 mod access;
@@ -41,7 +41,10 @@ use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-use counts::{facet_scope::FacetIds, facets::SeenFacet};
+use counts::{
+    facet_scope::FacetIds,
+    seen::{FacetKeys, SeenFacet},
+};
 use db::{Db, on};
 use groups::counts::Alike;
 
@@ -87,6 +90,7 @@ pub use watch::{Claim, WatchKept, WatchUpdate};
 pub struct StoreReader {
     db: Db,
     facets: Arc<FacetIds>,
+    facet_keys: Arc<FacetKeys>,
     /// What is of other queues is not there.
     scope: QueueScope,
     /// Of letters of other queues it is not told what is in them.
@@ -158,6 +162,7 @@ impl Store {
         Ok(Self(StoreReader {
             db: Db::open(url, slow).await?,
             facets: Arc::default(),
+            facet_keys: Arc::default(),
             scope,
             payloads,
             seen: None,
@@ -188,6 +193,7 @@ impl Store {
     /// read-only stays so.
     pub fn renew_connections(&self) {
         self.db.renew_connections();
+        self.facet_keys.forget();
     }
 
     /// The same database for whoever only asks.

@@ -26,10 +26,11 @@ pub struct Recent {
 
 impl Recent {
     pub async fn load(store: &StoreReader, filter: &LetterFilter, now: Timestamp) -> Result<Self, StoreError> {
-        let day = Window::covering(now.minus(DAY), now);
+        let least = store.bar_width(filter).await?;
+        let day = Window::covering(now.minus(DAY), now).in_bars_of(least);
         let bars = store.histogram(filter, day.from, day.to, day.step).await?;
         let first = bars.iter().find(|bar| bar.counts.iter().any(|count| *count > 0)).map(|bar| bar.from);
-        let window = Window::since_first(first, day, now);
+        let window = Window::since_first(first, day, now).in_bars_of(least);
         if window == day {
             return Ok(Self { window, bars, is_whole: true });
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use amqp_message::death::Reason;
-use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
+use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
+use super::seen::SeenFacet;
 use crate::{
     domain::{
         filter::{FacetCount, LetterFilter},
@@ -14,10 +15,7 @@ use crate::{
     },
     store::{
         StoreError, StoreReader,
-        db::{
-            id_list::{IdList, Unnest, numbers, push_uuids},
-            on,
-        },
+        db::id_list::{IdList, Unnest, numbers, push_uuids},
         letters::rows::parse,
     },
 };
@@ -54,27 +52,9 @@ impl FacetKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FacetId(pub(crate) i64);
 
-#[derive(FromRow)]
-struct FacetRow {
-    id: i64,
-    broker: String,
-    queue: String,
-    reason: String,
-    status: String,
-    importance: String,
-    count: i64,
-}
-
-impl FacetRow {
-    fn key(&self) -> Result<FacetKey, StoreError> {
-        FacetKey::read(&self.broker, &self.queue, &self.reason, &self.status, &self.importance)
-    }
-}
-
-const IN_USE: &str = "SELECT id, broker, queue, reason, status, importance, count FROM facets WHERE count > 0";
 /// Facets that a filter lets through, with their kept counts.
 pub(crate) struct Matching {
-    pub(crate) facets: Vec<(FacetId, FacetKey, u64)>,
+    pub(crate) facets: Vec<SeenFacet>,
     /// Only letters of these groups are meant; `None`: of all.
     pub(crate) groups: Option<Vec<GroupHome>>,
 }
@@ -118,9 +98,6 @@ impl Range {
         query.push("facet_id = ").push(facet.0);
     }
 }
-
-/// A facet, and how many letters it has.
-pub(crate) type SeenFacet = (FacetId, FacetKey, u64);
 
 impl Matching {
     /// Whether there are facets among these that were not there before.
@@ -173,7 +150,7 @@ impl StoreReader {
     /// How many letters each facet has; facets without letters are left out.
     pub async fn facets(&self) -> Result<Vec<FacetCount>, StoreError> {
         let matching = self.matching(&LetterFilter::default()).await?;
-        Ok(matching.facets.into_iter().map(|(_, key, count)| facet_count(key, count)).collect())
+        Ok(matching.facets.into_iter().map(|(_, key, count)| facet_count(&key, count)).collect())
     }
 }
 
@@ -222,17 +199,6 @@ impl StoreReader {
 }
 
 impl StoreReader {
-    /// The facets that are there for who asks, of these statuses, importances and reasons.
-    async fn facets_of(&self, filter: &LetterFilter) -> Result<Vec<SeenFacet>, StoreError> {
-        let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new(IN_USE);
-            push_words(&mut select, filter);
-            select.build_query_as().fetch_all(pool).await?
-        });
-        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
-        theirs.map(|row| Ok((FacetId(row.id), row.key()?, row.count.unsigned_abs()))).collect()
-    }
-
     /// The groups that hold the letters of `filter`, where it names groups or types; `None`: all of them.
     async fn groups_of(&self, filter: &LetterFilter) -> Result<Option<Vec<GroupHome>>, StoreError> {
         if !filter.is_of_groups() {
@@ -263,24 +229,10 @@ fn names_words(filter: &LetterFilter) -> bool {
     !(filter.statuses.is_empty() && filter.importances.is_empty() && filter.reasons.is_empty())
 }
 
-/// Pushes which statuses, importances and reasons are meant: all in it are words of our own.
-fn push_words<DB: Database>(query: &mut QueryBuilder<DB>, filter: &LetterFilter) {
-    let quoted = |words: Vec<&str>| words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
-    for (column, words) in [
-        ("status", quoted(filter.statuses.iter().map(|status| status.as_str()).collect())),
-        ("importance", quoted(filter.importances.iter().map(|importance| importance.as_str()).collect())),
-        ("reason", quoted(filter.reasons.iter().map(|reason| reason.as_str()).collect())),
-    ] {
-        if !words.is_empty() {
-            query.push(" AND ").push(column).push(" IN (").push(words).push(")");
-        }
-    }
-}
-
-pub(crate) fn facet_count(key: FacetKey, count: u64) -> FacetCount {
+pub(crate) fn facet_count(key: &FacetKey, count: u64) -> FacetCount {
     FacetCount {
-        broker: key.broker,
-        queue: Some(key.queue).filter(|queue| !queue.is_empty()),
+        broker: key.broker.clone(),
+        queue: Some(key.queue.clone()).filter(|queue| !queue.is_empty()),
         reason: key.reason,
         status: key.status,
         importance: key.importance,

@@ -2,7 +2,10 @@
 
 pub(crate) mod facet_scope;
 pub(crate) mod facets;
+mod kept;
+mod oldest;
 pub(crate) mod place;
+pub(crate) mod seen;
 pub(crate) mod slices;
 pub(crate) mod summary;
 pub(crate) mod tally;
@@ -19,15 +22,16 @@ use sqlx::{Encode, QueryBuilder, Type};
 use super::{
     StoreError, StoreReader,
     counts::{
-        facets::{FacetId, FacetKey, GroupHome, Matching, facet_count},
-        slices::{SLICE, Scope, Span, WIDTHS},
+        facets::{GroupHome, Matching, facet_count},
+        kept::Counted,
+        seen::SeenFacet,
+        slices::{HOUR, SLICE, Unit},
     },
     db::{
         Sql,
         id_list::{IdList, Unnest, numbers, push_uuids},
         on,
     },
-    letters::rows::parse,
 };
 use crate::domain::{
     filter::{FacetCount, HistogramBar, LetterFilter},
@@ -53,10 +57,9 @@ impl StoreReader {
         if first_whole >= last_whole {
             return self.count_rows(&matching, since, until).await;
         }
-        let [.., widest] = WIDTHS;
-        let spans = slices::cover(first_whole, last_whole, widest);
+        let spans = slices::cover(first_whole, last_whole, Unit::DAY);
         let of_facets = self.tells_facets_apart(filter).then_some(&matching);
-        let whole = self.slices(filter, of_facets, &spans).await?;
+        let whole = self.kept(filter, of_facets, &spans).await?;
         Ok(self.count_rows(&matching, since, first_whole).await?
             + whole.iter().map(|slice| slice.count).sum::<u64>()
             + self.count_rows(&matching, last_whole, until).await?)
@@ -87,10 +90,19 @@ impl StoreReader {
             query.push(" GROUP BY facet_id").build_query_as().persistent(false).fetch_all(pool).await?
         });
         let counts: HashMap<i64, i64> = rows.into_iter().collect();
-        let counted = |(id, key, _): (FacetId, FacetKey, u64)| {
-            counts.get(&id.0).map(|count| facet_count(key, count.unsigned_abs()))
-        };
-        Ok(matching.facets.into_iter().filter_map(counted).collect())
+        let counted = |(id, key, _): &SeenFacet| counts.get(&id.0).map(|count| facet_count(key, count.unsigned_abs()));
+        Ok(matching.facets.iter().filter_map(counted).collect())
+    }
+
+    /// The narrowest bars that are quickly added up for a day and more. Of many queues there are about as many slices as
+    /// letters.
+    pub async fn bar_width(&self, filter: &LetterFilter) -> Result<Duration, StoreError> {
+        /// Facets.
+        const MANY: usize = 400;
+        if filter.is_counted_anew() || !self.tells_facets_apart(filter) {
+            return Ok(SLICE);
+        }
+        Ok(if self.matching(filter).await?.facets.len() > MANY { HOUR } else { SLICE })
     }
 
     /// Letters received from `from` until `to`, in bars of `width`, which is rounded up to whole slices. There are none of a
@@ -106,7 +118,7 @@ impl StoreReader {
         let asks_for_some = self.tells_facets_apart(filter) || filter.is_counted_anew();
         let matching = if asks_for_some { Some(self.matching(filter).await?) } else { None };
         let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
-        let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), slices::widest_within(width));
+        let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), Unit::within(width));
         let mut bars = empty_bars(from, to, width);
         let slices = match &matching {
             Some(matching) if filter.search.is_some() => {
@@ -121,7 +133,7 @@ impl StoreReader {
             Some(matching) if matching.groups.is_some() => {
                 self.slices_of_rows(matching, from.floor_to(width), slices::ceil_to(to, SLICE)).await?
             }
-            matching => self.slices(filter, matching.as_ref(), &spans).await?,
+            matching => self.kept(filter, matching.as_ref(), &spans).await?,
         };
         for slice in slices {
             if let Some(bar) = bars.get_mut(&slice.start.floor_to(width)) {
@@ -129,27 +141,6 @@ impl StoreReader {
             }
         }
         Ok(bars.into_iter().map(|(from, counts)| HistogramBar { from, counts }).collect())
-    }
-
-    /// When the oldest open letter of each importance was received.
-    pub async fn oldest_open(&self) -> Result<Vec<(Importance, Timestamp)>, StoreError> {
-        // One step into the index for each facet, all in one statement.
-        const OLDEST: &str = "SELECT importance, min(oldest) FROM (
-                SELECT f.importance, (SELECT min(l.received_at) FROM letters l WHERE l.facet_id = f.id) AS oldest
-                FROM facets f WHERE f.status = ";
-        let seen = self.seen_of(Status::Open).await?;
-        let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new(OLDEST);
-            select.push_bind(Status::Open.as_str()).push(" AND f.count > 0").push(&seen);
-            select.push(") AS open WHERE oldest IS NOT NULL GROUP BY importance");
-            select.build_query_as().persistent(seen.is_empty()).fetch_all(pool).await?
-        });
-        let mut oldest = Vec::with_capacity(rows.len());
-        for (importance, received_at) in rows {
-            oldest.push((parse("an importance", &importance)?, Timestamp::from_micros(received_at)));
-        }
-        oldest.sort_unstable();
-        Ok(oldest)
     }
 
     /// Whether facets have to be told apart: by what is asked for, or because not all of them are there for who asks.
@@ -194,7 +185,7 @@ impl StoreReader {
         matching: &Matching,
         from: Timestamp,
         to: Timestamp,
-    ) -> Result<Vec<Slice>, StoreError> {
+    ) -> Result<Vec<Counted>, StoreError> {
         let width = slices::micros(SLICE);
         if matching.facets.is_empty() {
             return Ok(Vec::new());
@@ -215,42 +206,14 @@ impl StoreReader {
         let row = |(facet, start, count): (i64, i64, i64)| (facet, Timestamp::from_micros(start), count.unsigned_abs());
         Ok(with_importance(matching, rows.into_iter().map(row).collect()))
     }
-
-    /// The slices of some spans of time, one for each importance and start.
-    async fn slices(
-        &self,
-        filter: &LetterFilter,
-        matching: Option<&Matching>,
-        spans: &[Span],
-    ) -> Result<Vec<Slice>, StoreError> {
-        let mut parts = Vec::new();
-        for (importance, position) in Importance::ALL.iter().zip(0..) {
-            let scopes = Scope::of(filter, matching, *importance);
-            if !scopes.is_empty() {
-                parts.extend(spans.iter().map(|span| part(position, &scopes, span)));
-            }
-        }
-        if parts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows: Vec<(i64, i64, i64)> = on!(self.db.reader(), |pool| {
-            QueryBuilder::new(parts.join(" UNION ALL ")).build_query_as().persistent(false).fetch_all(pool).await?
-        });
-        let slice = |(importance, start, count): (i64, i64, i64)| Slice {
-            importance: usize::try_from(importance).unwrap_or_default(),
-            start: Timestamp::from_micros(start),
-            count: count.unsigned_abs(),
-        };
-        Ok(rows.into_iter().map(slice).collect())
-    }
 }
 
 /// Slices of facets as those of their importances.
-fn with_importance(matching: &Matching, rows: Vec<(i64, Timestamp, u64)>) -> Vec<Slice> {
+fn with_importance(matching: &Matching, rows: Vec<(i64, Timestamp, u64)>) -> Vec<Counted> {
     let importance_of: HashMap<i64, usize> =
         matching.facets.iter().map(|(id, key, _)| (id.0, key.importance as usize)).collect();
     let importance = |facet| importance_of.get(&facet).copied().unwrap_or_default();
-    rows.into_iter().map(|(facet, start, count)| Slice { importance: importance(facet), start, count }).collect()
+    rows.into_iter().map(|(facet, start, count)| Counted { importance: importance(facet), start, count }).collect()
 }
 
 /// Where letters are counted. SQLite would rather look at all letters of the facets than at those of the groups.
@@ -268,24 +231,6 @@ where
         query.push(" AND group_id IN ");
         push_uuids(query, groups.iter().map(|home| home.group.as_uuid()).collect());
     }
-}
-
-/// Letters of one importance received in one slice of time.
-struct Slice {
-    /// Its place in [`Importance::ALL`].
-    importance: usize,
-    start: Timestamp,
-    count: u64,
-}
-
-/// Selects the slices of one importance and span. All in it are numbers of our own, so they may stand in the text.
-fn part(importance: usize, scopes: &[Scope], span: &Span) -> String {
-    let scopes = numbers(scopes.iter().map(|scope| scope.0));
-    let (width, from, to) = (slices::micros(span.width), span.from.as_micros(), span.to.as_micros());
-    format!(
-        "SELECT CAST({importance} AS BIGINT), start, CAST(sum(count) AS BIGINT) FROM slices
-            WHERE scope IN {scopes} AND width = {width} AND start >= {from} AND start < {to} GROUP BY start"
-    )
 }
 
 fn empty_bars(from: Timestamp, to: Timestamp, width: Duration) -> BTreeMap<Timestamp, [u64; Importance::ALL.len()]> {

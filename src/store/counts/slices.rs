@@ -1,7 +1,8 @@
-//! Slices: letters counted over time, in several widths, and for many facets at once.
+//! Letters counted over time, for one facet or for many at once: in slices of five minutes, and in days with their hours.
 //!
-//! Whoever looks at a year gets days, whoever looks at an hour five minutes: what has to be added up stays some
-//! hundreds of numbers a facet. What is looked at most, all letters of a status, is kept summed up over the facets.
+//! Whoever looks at a month gets days, whoever looks at an hour five minutes. A queue that few letters fail in has nearly as
+//! many slices as letters; its days are few, and each tells all of its hours. What is looked at most, all letters of a
+//! status, is kept summed up over the facets.
 
 use std::time::Duration;
 
@@ -13,13 +14,18 @@ use crate::domain::{
     letter::{Importance, Status},
 };
 
-/// Width of the narrowest slices. The bars of a histogram are multiples of it.
+/// Width of slices. The bars of a histogram are multiples of it.
 pub const SLICE: Duration = Duration::from_secs(5 * 60);
+pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The widths that are kept, each a multiple of the one before.
-pub(crate) const WIDTHS: [Duration; 3] = [SLICE, Duration::from_secs(60 * 60), Duration::from_secs(24 * 60 * 60)];
+/// The columns of a day's hours.
+pub(crate) const HOURS: [&str; 24] = [
+    "h00", "h01", "h02", "h03", "h04", "h05", "h06", "h07", "h08", "h09", "h10", "h11", "h12", "h13", "h14", "h15",
+    "h16", "h17", "h18", "h19", "h20", "h21", "h22", "h23",
+];
 
-/// What a slice counts: the letters of one facet, or those of all facets of one status and importance.
+/// What is counted: the letters of one facet, or those of all facets of one status and importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scope(pub(crate) i64);
 
@@ -60,26 +66,62 @@ impl Scope {
     }
 }
 
-/// A stretch of time in slices of one width.
+/// A stretch of time, and in what it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    pub(crate) width: Duration,
+    pub(crate) unit: Unit,
     pub(crate) from: Timestamp,
     pub(crate) to: Timestamp,
 }
 
-/// Covers the time `from` to `to`, both edges of narrow slices, by the fewest slices of which none is wider than
-/// `widest`: wide ones in the middle, narrower ones towards the ends.
-pub(crate) fn cover(from: Timestamp, to: Timestamp, widest: Duration) -> Vec<Span> {
-    let Some(width) = WIDTHS.into_iter().rev().find(|width| *width <= widest) else { return Vec::new() };
-    let (first, last) = (ceil_to(from, width), to.floor_to(width));
-    let narrower = width.saturating_sub(Duration::from_micros(1));
-    if first >= last {
-        return if from < to { cover(from, to, narrower) } else { Vec::new() };
+/// In what a stretch of time is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Slice,
+    /// So many hours of a day, a divisor of 24.
+    Hours(u8),
+}
+
+impl Unit {
+    pub(crate) const DAY: Self = Self::Hours(24);
+
+    /// The widest of which bars of `bar` are made.
+    pub(crate) fn within(bar: Duration) -> Self {
+        let divides = |hours: &u8| bar.as_secs().is_multiple_of((HOUR * u32::from(*hours)).as_secs());
+        [24, 12, 8, 6, 4, 3, 2, 1].into_iter().find(divides).map_or(Self::Slice, Self::Hours)
     }
-    let mut spans = cover(from, first, narrower);
-    spans.push(Span { width, from: first, to: last });
-    spans.extend(cover(last, to, narrower));
+
+    const fn narrower(self) -> Self {
+        match self {
+            Self::Slice | Self::Hours(1) => Self::Slice,
+            Self::Hours(_) => Self::Hours(1),
+        }
+    }
+
+    fn width(self) -> Duration {
+        match self {
+            Self::Slice => SLICE,
+            Self::Hours(hours) => HOUR * u32::from(hours),
+        }
+    }
+}
+
+/// Covers the time `from` to `to`, both edges of slices, in units of which none is wider than `widest`: wide ones in the
+/// middle, narrower ones towards the ends.
+pub(crate) fn cover(from: Timestamp, to: Timestamp, widest: Unit) -> Vec<Span> {
+    if from >= to {
+        return Vec::new();
+    }
+    if widest == Unit::Slice {
+        return vec![Span { unit: widest, from, to }];
+    }
+    let (first, last) = (ceil_to(from, widest.width()), to.floor_to(widest.width()));
+    if first >= last {
+        return cover(from, to, widest.narrower());
+    }
+    let mut spans = cover(from, first, widest.narrower());
+    spans.push(Span { unit: widest, from: first, to: last });
+    spans.extend(cover(last, to, widest.narrower()));
     spans
 }
 
@@ -92,12 +134,6 @@ pub(crate) fn micros(width: Duration) -> i64 {
     Timestamp::default().plus(width).as_micros()
 }
 
-/// The widest slices of which bars of `bar` are made.
-pub(crate) fn widest_within(bar: Duration) -> Duration {
-    let divides = |width: &Duration| bar.as_micros().is_multiple_of(width.as_micros());
-    WIDTHS.into_iter().rev().find(divides).unwrap_or(SLICE)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,14 +142,14 @@ mod tests {
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
 
-    fn spans(from: u64, to: u64, widest: Duration) -> Vec<(u64, u64, u64)> {
+    fn spans(from: u64, to: u64, widest: Unit) -> Vec<(u64, u64, u64)> {
         let seconds = |at: Timestamp| at.since(Timestamp::from_seconds(0)).as_secs();
         let spans = cover(Timestamp::from_seconds(from), Timestamp::from_seconds(to), widest);
-        spans.iter().map(|span| (span.width.as_secs(), seconds(span.from), seconds(span.to))).collect()
+        spans.iter().map(|span| (span.unit.width().as_secs(), seconds(span.from), seconds(span.to))).collect()
     }
 
     #[test]
-    fn wide_slices_are_in_the_middle() {
+    fn wide_units_are_in_the_middle() {
         let (from, to) = (DAY - HOUR - 5 * MINUTE, 3 * DAY + 2 * HOUR + 10 * MINUTE);
         let expected = [
             (5 * MINUTE, from, DAY - HOUR),
@@ -122,29 +158,28 @@ mod tests {
             (HOUR, 3 * DAY, 3 * DAY + 2 * HOUR),
             (5 * MINUTE, 3 * DAY + 2 * HOUR, to),
         ];
-        assert_eq!(spans(from, to, WIDTHS[2]), expected);
+        assert_eq!(spans(from, to, Unit::DAY), expected);
     }
 
     #[test]
     fn none_is_wider_than_asked() {
-        assert_eq!(spans(0, DAY, WIDTHS[1]), [(HOUR, 0, DAY)]);
-        assert_eq!(spans(0, DAY, SLICE), [(5 * MINUTE, 0, DAY)]);
-        assert_eq!(spans(HOUR, HOUR, SLICE), []);
-        assert_eq!(spans(DAY, HOUR, WIDTHS[2]), []);
+        assert_eq!(spans(0, DAY, Unit::Hours(6)), [(6 * HOUR, 0, DAY)]);
+        assert_eq!(spans(0, DAY, Unit::Slice), [(5 * MINUTE, 0, DAY)]);
+        assert_eq!(spans(HOUR, HOUR, Unit::Slice), []);
+        assert_eq!(spans(DAY, HOUR, Unit::DAY), []);
     }
 
     #[test]
-    fn what_crosses_an_edge_without_filling_a_slice_takes_narrower_ones() {
-        assert_eq!(
-            spans(DAY - 5 * MINUTE, DAY + 5 * MINUTE, WIDTHS[2]),
-            [(5 * MINUTE, DAY - 5 * MINUTE, DAY + 5 * MINUTE)]
-        );
+    fn what_crosses_an_edge_without_filling_a_unit_takes_narrower_ones() {
+        let (from, to) = (DAY - 5 * MINUTE, DAY + 5 * MINUTE);
+        assert_eq!(spans(from, to, Unit::DAY), [(5 * MINUTE, from, to)]);
     }
 
     #[test]
-    fn bars_are_made_of_the_widest_slices_that_fit() {
-        let widest = |seconds| widest_within(Duration::from_secs(seconds)).as_secs();
-        assert_eq!([30 * MINUTE, 3 * HOUR, DAY, 28 * DAY].map(widest), [5 * MINUTE, HOUR, DAY, DAY]);
+    fn bars_are_made_of_the_widest_units_that_fit() {
+        let within = |seconds| Unit::within(Duration::from_secs(seconds));
+        let expected = [Unit::Slice, Unit::Hours(3), Unit::Hours(1), Unit::DAY, Unit::DAY];
+        assert_eq!([30 * MINUTE, 3 * HOUR, 5 * HOUR, DAY, 28 * DAY].map(within), expected);
     }
 
     #[test]

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{
-    facets::facet_count,
-    slices::{Scope, WIDTHS, micros},
-};
+use super::{facets::facet_count, slices::Scope};
 use crate::{
     domain::{
         filter::{LetterCounts, LetterFilter},
@@ -23,7 +20,7 @@ impl StoreReader {
         }
         let pending = LetterFilter { statuses: vec![Status::Open, Status::Scheduled], ..LetterFilter::default() };
         let matching = self.matching(&pending).await?;
-        let facets = matching.facets.into_iter().map(|(_, key, count)| facet_count(key, count)).collect();
+        let facets = matching.facets.iter().map(|(_, key, count)| facet_count(key, *count)).collect();
         let mut sums = self.sums().await?;
         sums.retain(|(status, ..)| !pending.statuses.contains(status));
         Ok(LetterCounts { facets, sums })
@@ -48,11 +45,9 @@ impl StoreReader {
 
     /// The same, whoever asks.
     pub(crate) async fn sums_of_all(&self) -> Result<Vec<(Status, Importance, u64)>, StoreError> {
-        const SUMS: &str = "SELECT scope, CAST(sum(count) AS BIGINT) FROM slices
-            WHERE scope < 0 AND width = $1 GROUP BY scope HAVING sum(count) > 0";
-        let [.., widest] = WIDTHS;
-        let rows: Vec<(i64, i64)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SUMS).bind(micros(widest)).fetch_all(pool).await?);
+        const SUMS: &str = "SELECT scope, CAST(sum(count) AS BIGINT) FROM days
+            WHERE scope < 0 GROUP BY scope HAVING sum(count) > 0";
+        let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SUMS).fetch_all(pool).await?);
         let counts: HashMap<i64, i64> = rows.into_iter().collect();
         let all = Status::ALL.iter().flat_map(|status| Importance::ALL.iter().map(|of| (*status, *of)));
         let sum = |(status, importance)| {

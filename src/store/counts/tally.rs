@@ -1,9 +1,6 @@
 //! Keeping the counts true when letters come and move.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    time::Duration,
-};
+use std::collections::{BTreeMap, HashMap};
 
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
@@ -11,7 +8,7 @@ use sqlx::QueryBuilder;
 use super::{
     facets::FacetId,
     place::{Kinds, Place},
-    slices::{SLICE, Scope, WIDTHS, micros},
+    slices::{DAY, HOUR, HOURS, SLICE, Scope},
 };
 use crate::{
     domain::group::GroupId,
@@ -24,7 +21,7 @@ use crate::{
     },
 };
 
-/// Rows in one statement; four values each stay far below SQLite's 32,766.
+/// Rows in one statement; 27 values each stay below SQLite's 32,766.
 const CHUNK: usize = 1_000;
 
 /// Changes to the counts, collected while a transaction works and applied just before it commits, in one order
@@ -37,7 +34,8 @@ pub(crate) struct Tally {
     pub(crate) jobs: JobTally,
 }
 
-type SliceKey = (Scope, Duration, Timestamp);
+/// The changes of what was received in each slice of time.
+type Slices = BTreeMap<(Scope, Timestamp), i64>;
 
 impl Tally {
     pub(crate) fn add(&mut self, place: Place) {
@@ -75,26 +73,43 @@ impl Tally {
             kinds.extend(lock_facets(tx, chunk).await?);
             change_facets(tx, chunk).await?;
         }
-        for chunk in slices(self.changes, &kinds).chunks(CHUNK) {
+        let slices = of_scopes(self.changes, &kinds);
+        for chunk in slices.iter().collect::<Vec<_>>().chunks(CHUNK) {
             change_slices(tx, chunk).await?;
+        }
+        for chunk in days(&slices).into_iter().collect::<Vec<_>>().chunks(CHUNK) {
+            change_days(tx, chunk).await?;
         }
         self.groups.apply(tx, &kinds).await?;
         self.jobs.apply(tx).await
     }
 }
 
-/// The changes in slices of every width, of each facet and of all that have its status and importance.
-fn slices(changes: BTreeMap<(FacetId, Timestamp), i64>, kinds: &Kinds) -> Vec<(SliceKey, i64)> {
-    let mut slices: BTreeMap<SliceKey, i64> = BTreeMap::new();
+/// The changes in the slices of each facet, and of all that have its status and importance.
+fn of_scopes(changes: BTreeMap<(FacetId, Timestamp), i64>, kinds: &Kinds) -> Slices {
+    let mut slices = Slices::new();
     for ((facet, at), change) in changes {
         let overall = kinds.get(&facet).map(|(status, importance)| Scope::all(*status, *importance));
         for scope in [Some(Scope::facet(facet)), overall].into_iter().flatten() {
-            for width in WIDTHS {
-                *slices.entry((scope, width, at.floor_to(width))).or_default() += change;
-            }
+            *slices.entry((scope, at)).or_default() += change;
         }
     }
-    slices.into_iter().filter(|(_, change)| *change != 0).collect()
+    slices.retain(|_, change| *change != 0);
+    slices
+}
+
+/// The same in days.
+fn days(slices: &Slices) -> BTreeMap<(Scope, Timestamp), [i64; HOURS.len()]> {
+    let mut days: BTreeMap<_, [i64; HOURS.len()]> = BTreeMap::new();
+    for ((scope, at), change) in slices {
+        let day = at.floor_to(DAY);
+        let hour = at.since(day).as_secs() / HOUR.as_secs();
+        for (n, change_of_hour) in (0..).zip(days.entry((*scope, day)).or_default()) {
+            *change_of_hour += if n == hour { *change } else { 0 };
+        }
+    }
+    days.retain(|_, hours| hours.iter().any(|change| *change != 0));
+    days
 }
 
 /// Locks facets and says of what kind each is.
@@ -126,13 +141,37 @@ async fn change_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<(), St
     Ok(())
 }
 
-async fn change_slices(tx: &mut Tx, changes: &[(SliceKey, i64)]) -> Result<(), StoreError> {
+async fn change_slices(tx: &mut Tx, changes: &[(&(Scope, Timestamp), &i64)]) -> Result<(), StoreError> {
     on!(tx, |tx| {
-        let mut upsert = QueryBuilder::new("INSERT INTO slices (scope, width, start, count) ");
-        upsert.push_values(changes, |mut row, ((scope, width, start), change)| {
-            row.push_bind(scope.0).push_bind(micros(*width)).push_bind(start.as_micros()).push_bind(*change);
+        let mut upsert = QueryBuilder::new("INSERT INTO slices (scope, start, count) ");
+        upsert.push_values(changes, |mut row, ((scope, start), change)| {
+            row.push_bind(scope.0).push_bind(start.as_micros()).push_bind(**change);
         });
-        upsert.push(" ON CONFLICT (scope, width, start) DO UPDATE SET count = slices.count + excluded.count");
+        upsert.push(" ON CONFLICT (scope, start) DO UPDATE SET count = slices.count + excluded.count");
+        upsert.build().execute(&mut **tx).await?;
+    });
+    Ok(())
+}
+
+/// Names the hours only that something changes in: mostly it is one.
+async fn change_days(tx: &mut Tx, changes: &[((Scope, Timestamp), [i64; HOURS.len()])]) -> Result<(), StoreError> {
+    let is_changed = |hour: &usize| changes.iter().any(|(_, hours)| hours[*hour] != 0);
+    let changed: Vec<usize> = (0..HOURS.len()).filter(is_changed).collect();
+    let columns: Vec<&str> = changed.iter().map(|hour| HOURS[*hour]).collect();
+    on!(tx, |tx| {
+        let mut upsert = QueryBuilder::new("INSERT INTO days (");
+        upsert.push(["scope", "start", "count"].into_iter().chain(columns.clone()).collect::<Vec<_>>().join(", "));
+        upsert.push(") ");
+        upsert.push_values(changes, |mut row, ((scope, start), hours)| {
+            row.push_bind(scope.0).push_bind(start.as_micros()).push_bind(hours.iter().sum::<i64>());
+            for hour in &changed {
+                row.push_bind(hours[*hour]);
+            }
+        });
+        upsert.push(" ON CONFLICT (scope, start) DO UPDATE SET count = days.count + excluded.count");
+        for column in &columns {
+            upsert.push(format_args!(", {column} = days.{column} + excluded.{column}"));
+        }
         upsert.build().execute(&mut **tx).await?;
     });
     Ok(())

@@ -27,7 +27,11 @@ impl Store {
             return Ok(0);
         }
         self.facets.forget(&ids.iter().copied().map(FacetId).collect::<HashSet<_>>());
-        for delete in ["DELETE FROM facets WHERE id IN ", "DELETE FROM slices WHERE scope IN "] {
+        for delete in [
+            "DELETE FROM facets WHERE id IN ",
+            "DELETE FROM slices WHERE scope IN ",
+            "DELETE FROM days WHERE scope IN ",
+        ] {
             on!(&mut tx, |tx| {
                 let mut delete = QueryBuilder::new(delete);
                 delete.push(numbers(ids.iter().copied())).build().persistent(false).execute(&mut **tx).await?;
@@ -37,16 +41,24 @@ impl Store {
         Ok(ids.len())
     }
 
-    /// Removes slices that hold nothing; `limit` at most. The answer is how many.
+    /// Removes slices and days that hold nothing; `limit` of each at most. The answer is how many.
     pub async fn forget_slices(&self, limit: u32) -> Result<u64, StoreError> {
-        const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM slices WHERE count = 0)";
-        const EMPTY: Sql = Sql {
-            sqlite: "DELETE FROM slices WHERE (scope, width, start) IN (
-                SELECT scope, width, start FROM slices WHERE count = 0 LIMIT $1)",
+        const SLICE_IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM slices WHERE count = 0)";
+        const SLICES: Sql = Sql {
+            sqlite: "DELETE FROM slices WHERE (scope, start) IN (
+                SELECT scope, start FROM slices WHERE count = 0 LIMIT $1)",
             postgres: "DELETE FROM slices WHERE ctid = ANY(ARRAY(
                 SELECT ctid FROM slices WHERE count = 0 LIMIT $1 FOR UPDATE SKIP LOCKED))",
         };
-        self.forget_some(IS_THERE, None, &EMPTY, limit).await
+        const DAY_IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM days WHERE count = 0)";
+        const DAYS: Sql = Sql {
+            sqlite: "DELETE FROM days WHERE (scope, start) IN (
+                SELECT scope, start FROM days WHERE count = 0 LIMIT $1)",
+            postgres: "DELETE FROM days WHERE ctid = ANY(ARRAY(
+                SELECT ctid FROM days WHERE count = 0 LIMIT $1 FOR UPDATE SKIP LOCKED))",
+        };
+        Ok(self.forget_some(SLICE_IS_THERE, None, &SLICES, limit).await?
+            + self.forget_some(DAY_IS_THERE, None, &DAYS, limit).await?)
     }
 
     /// Removes outcomes of automatic retries on days before that; `limit` at most. The answer is how many.

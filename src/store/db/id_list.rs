@@ -81,16 +81,24 @@ pub(crate) trait Unnest: Database {
     /// The column is called `id`.
     const UNNEST: [&'static str; 2];
     const UNNEST_TEXTS: [&'static str; 2];
+    /// Of texts that are two with a line break between them.
+    const UNNEST_PAIRS: [&'static str; 2];
 }
 
 impl Unnest for Sqlite {
     const UNNEST: [&'static str; 2] = ["(SELECT unhex(value) AS id FROM json_each(", "))"];
     const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT value FROM json_each(", "))"];
+    const UNNEST_PAIRS: [&'static str; 2] = [
+        "(SELECT substr(value, 1, instr(value, char(10)) - 1), substr(value, instr(value, char(10)) + 1) FROM json_each(",
+        "))",
+    ];
 }
 
 impl Unnest for Postgres {
     const UNNEST: [&'static str; 2] = ["(SELECT unnest(", ") AS id)"];
     const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT unnest(", "))"];
+    const UNNEST_PAIRS: [&'static str; 2] =
+        ["(SELECT split_part(pair, chr(10), 1), substr(pair, strpos(pair, chr(10)) + 1) FROM unnest(", ") AS pair)"];
 }
 
 /// Pushes a subquery that has `texts` as its rows, to stand behind `IN`.
@@ -100,6 +108,17 @@ where
 {
     let [before, after] = DB::UNNEST_TEXTS;
     query.push(before).push_bind(TextList(texts)).push(after);
+}
+
+/// Pushes a subquery that has these pairs as its rows, to stand behind two columns and `IN`. What comes first in a pair has no
+/// line break.
+pub(crate) fn push_pairs<DB: Unnest>(query: &mut QueryBuilder<DB>, pairs: &[(String, String)])
+where
+    for<'q> TextList: Encode<'q, DB> + Type<DB>,
+{
+    let [before, after] = DB::UNNEST_PAIRS;
+    let pairs = pairs.iter().map(|(first, second)| format!("{first}\n{second}")).collect();
+    query.push(before).push_bind(TextList(pairs)).push(after);
 }
 
 /// Pushes a subquery that has `ids` as its rows, to stand behind `IN` or `FROM`.

@@ -21,7 +21,7 @@ use std::{
 
 use log::LevelFilter;
 use sqlx::{
-    ConnectOptions, Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    ConnectOptions, Connection, Executor, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -107,6 +107,9 @@ pub(crate) struct Db {
     presence: Presence,
 }
 
+/// No statement here runs for long: Postgres would spend more on starting workers and compiling expressions than these save.
+const SHORT_STATEMENTS: &str = "SET max_parallel_workers_per_gather = 0; SET jit = off";
+
 impl Db {
     /// Opens the database that `url` names; a SQLite file is created where there is none. Statements that take as long as
     /// `slow` are logged: their texts, never the values that are bound to them.
@@ -132,6 +135,9 @@ impl Db {
                     let is_current = renewal.is_current(connection.age);
                     Box::pin(async move { Ok(is_current) })
                 }
+            })
+            .after_connect(|connection, _| {
+                Box::pin(async move { connection.execute(SHORT_STATEMENTS).await.map(drop) })
             })
             .connect_with(options)
             .await?;

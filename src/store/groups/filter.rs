@@ -13,7 +13,7 @@ use crate::{
         StoreError, StoreReader,
         counts::facets::GroupHome,
         db::{
-            id_list::{TextList, Unnest, push_texts, push_uuids},
+            id_list::{TextList, Unnest, push_pairs, push_texts, push_uuids},
             on,
         },
         letters::rows::parse,
@@ -23,15 +23,14 @@ use crate::{
 /// Of groups with open letters, in the words of their index.
 pub(crate) const OPEN: &str = "critical + high + normal + low > 0";
 
-/// Broker and queue as one; no name has a line break.
-const PLACE: &str = "broker || '\n' || queue";
-
 /// A filter whose patterns have become the names that they stand for.
 pub(crate) struct Conditions {
     only_open: bool,
     importances: Vec<Importance>,
     /// Columns, and the values that each of them may have.
     lists: Vec<(&'static str, Vec<String>)>,
+    /// Broker and queue of those that are there for who asks; `None`: all are.
+    places: Option<Vec<(String, String)>>,
 }
 
 impl Conditions {
@@ -44,6 +43,10 @@ impl Conditions {
         for (column, values) in &self.lists {
             query.push(" AND ").push(*column).push(" IN ");
             push_texts(query, values.clone());
+        }
+        if let Some(places) = &self.places {
+            query.push(" AND (broker, queue) IN ");
+            push_pairs(query, places);
         }
     }
 
@@ -90,7 +93,6 @@ impl StoreReader {
             ("reason", reasons),
             ("queue", self.names(&filter.queues, "SELECT DISTINCT queue FROM facets").await?),
             ("message_type", self.names(&filter.types, "SELECT DISTINCT message_type FROM groups").await?),
-            (PLACE, self.places().await?),
         ];
         let all = [
             filter.brokers.is_empty(),
@@ -99,23 +101,27 @@ impl StoreReader {
             filter.reasons.is_empty(),
             filter.queues.is_empty(),
             filter.types.is_empty(),
-            self.scope.is_everything(),
         ];
         // What no name matches lets nothing through, which is not the same as not to ask.
         let lists = lists.into_iter().zip(all).filter(|(_, all)| !all).map(|(list, _)| list);
-        Ok(Conditions { only_open: filter.only_open, importances: filter.importances.clone(), lists: lists.collect() })
+        Ok(Conditions {
+            only_open: filter.only_open,
+            importances: filter.importances.clone(),
+            lists: lists.collect(),
+            places: self.places().await?,
+        })
     }
 
-    /// Broker and queue of groups, as far as they are there for who asks.
-    async fn places(&self) -> Result<Vec<String>, StoreError> {
-        const PLACES: &str = "SELECT DISTINCT broker, queue FROM groups";
+    /// Broker and queue of groups, as far as they are there for who asks; `None`: all are.
+    async fn places(&self) -> Result<Option<Vec<(String, String)>>, StoreError> {
+        const PLACES: &str = "SELECT DISTINCT broker, queue FROM groups WHERE merged_into IS NULL";
         if self.scope.is_everything() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        let places: Vec<(String, String)> =
+        let mut places: Vec<(String, String)> =
             on!(self.db.reader(), |pool| sqlx::query_as(PLACES).fetch_all(pool).await?);
-        let theirs = places.into_iter().filter(|(broker, queue)| self.scope.includes(broker, queue));
-        Ok(theirs.map(|(broker, queue)| format!("{broker}\n{queue}")).collect())
+        places.retain(|(broker, queue)| self.scope.includes(broker, queue));
+        Ok(Some(places))
     }
 
     /// The names that are meant, among those that `all` selects.

@@ -12,7 +12,7 @@ use crate::{
         search::{Area, Condition, Words},
     },
     store::{
-        counts::facets::{FacetKey, SeenFacet},
+        counts::{facets::FacetKey, seen::SeenFacet},
         db::id_list::numbers,
     },
 };

@@ -82,7 +82,7 @@ impl StoreReader {
             query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(pool).await?
         });
         let counts: HashMap<i64, i64> = rows.into_iter().collect();
-        let counted = matching.facets.into_iter().filter_map(|(id, key, _)| {
+        let counted = matching.facets.iter().filter_map(|(id, key, _)| {
             let count = counts.get(&id.0)?;
             Some(facet_count(key, count.unsigned_abs()))
         });

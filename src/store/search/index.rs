@@ -177,8 +177,7 @@ fn telling(document: &Document) -> Option<String> {
 async fn done(tx: &mut Tx, documents: &[(ToIndex, Option<Document>)]) -> Result<(), StoreError> {
     const DONE: [&str; 2] = [
         "WITH done (letter_id, asked) AS (",
-        ") DELETE FROM search_backlog WHERE EXISTS (SELECT 1 FROM done
-            WHERE done.letter_id = search_backlog.letter_id AND done.asked = search_backlog.asked)",
+        ") DELETE FROM search_backlog WHERE (letter_id, asked) IN (SELECT letter_id, asked FROM done)",
     ];
     let mut all: Vec<&ToIndex> = documents.iter().map(|(to_index, _)| to_index).collect();
     all.sort_unstable_by_key(|to_index| to_index.letter);

@@ -110,8 +110,9 @@ pub async fn load_list(
     }
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let oldest = app.store().oldest_open().await?;
-    let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
     let store = app.store();
+    let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now)
+        .in_bars_of(store.bar_width(&filter).await?);
     let within: Option<LetterCounts> = match (&filter.search, filter.is_of_groups()) {
         _ if !mistakes.is_empty() => None,
         (Some(_), _) => store.facets_found(&filter).await?.map(LetterCounts::from),

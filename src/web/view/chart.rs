@@ -12,6 +12,8 @@ use crate::{
 
 /// Bars of a full chart, about; more would be thinner than a finger or a pointer can hit.
 const MAX_BARS: u32 = 97;
+/// With fewer wide bars a chart shows no course of things.
+const FEWEST_BARS: u32 = 12;
 /// Height of the drawing area in units of its view box.
 const HEIGHT: u64 = 100;
 const MINUTE: u64 = 60;
@@ -59,6 +61,16 @@ impl Window {
             Some(from) if from > window.from => Self::covering(from, now),
             _ => window,
         }
+    }
+
+    /// The same in bars no narrower than that, where there is still something to see in them.
+    #[must_use]
+    pub fn in_bars_of(self, least: Duration) -> Self {
+        if self.step >= least || self.to.since(self.from) < least * FEWEST_BARS {
+            return self;
+        }
+        let to = self.to.minus(Duration::from_micros(1)).floor_to(least).plus(least);
+        Self { from: self.from.floor_to(least), to, step: least }
     }
 
     /// What the filter asks for; without a beginning, as much as there is since `oldest`, but no less than [`LEAST`].

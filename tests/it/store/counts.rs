@@ -6,14 +6,14 @@ use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
         command::Command,
-        filter::{FacetCount, LetterFilter},
+        filter::{FacetCount, LetterFilter, Names},
         letter::{Importance, Status},
     },
-    store::SLICE,
+    store::{Recorded, SLICE},
 };
 
 use super::{
-    database::{DISCARD, TestDatabase},
+    database::{DISCARD, TestDatabase, record},
     make::{Make, NOON, an_arrival, later},
 };
 
@@ -117,6 +117,44 @@ async fn the_oldest_open_letter_of_each_importance(database: &TestDatabase) {
     assert_eq!(database.oldest_open().await.unwrap(), expected);
 }
 
+/// They are looked for among the oldest letters first, and by queue where they are not there.
+async fn the_oldest_of_many_queues(database: &TestDatabase) {
+    let low = an_arrival().importance(Importance::Low).received(later(700));
+    let queues = (0..120).map(|n| an_arrival().queue(&format!("q{n}")).received(later(n)));
+    let busy = (0..520).map(|_| an_arrival().queue("busy").received(later(200)));
+    let arrivals: Vec<_> = queues.chain(busy).chain([low]).collect();
+    let ids: Vec<_> = record(database, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
+    let expected = [(Importance::Normal, NOON), (Importance::Low, later(700))];
+    assert_eq!(database.oldest_open().await.unwrap(), expected);
+    database.does(&DISCARD, &ids[..2]).await;
+    assert_eq!(database.oldest_open().await.unwrap()[0], (Importance::Normal, later(2)));
+}
+
+/// Those of a queue, which are added up from its days, are what those of all are, of which there are none by queue.
+async fn bars_are_the_same_however_they_are_added_up(database: &TestDatabase) {
+    let hour = SLICE * 12;
+    let arrivals: Vec<_> =
+        (0..60).map(|n| an_arrival().received(NOON.plus(hour * (n * 7 % 100)).plus(SLICE * n))).collect();
+    record(database, "main", &arrivals).await;
+    let of_queue = LetterFilter { queues: Names::exact(["orders"]), ..everything() };
+    let (from, to) = (NOON.plus(hour * 5), NOON.plus(hour * 97).plus(SLICE * 3));
+    let narrow = database.histogram(&everything(), from.floor_to(hour * 24), to.plus(hour * 24), SLICE).await.unwrap();
+    for hours in [1, 2, 3, 5, 6, 12, 24, 36, 48] {
+        let bars = database.histogram(&of_queue, from, to, hour * hours).await.unwrap();
+        assert!(bars.iter().map(|bar| bar.counts[2]).sum::<u64>() > 40, "{hours}");
+        for bar in bars {
+            let end = bar.from.plus(hour * hours).min(to);
+            let within = narrow.iter().filter(|slice| slice.from >= bar.from && slice.from < end);
+            assert_eq!(
+                bar.counts[2],
+                within.map(|slice| slice.counts[2]).sum::<u64>(),
+                "{hours} h from {:?}",
+                bar.from
+            );
+        }
+    }
+}
+
 on_both!(
     facets_are_what_letters_are_counted_by,
     a_facet_without_letters_is_left_out,
@@ -127,4 +165,6 @@ on_both!(
     bars_tell_importances_apart_and_heed_the_filter,
     there_are_bars_without_letters_and_none_without_time,
     the_oldest_open_letter_of_each_importance,
+    the_oldest_of_many_queues,
+    bars_are_the_same_however_they_are_added_up,
 );

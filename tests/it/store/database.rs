@@ -297,7 +297,7 @@ impl TestDatabase {
 }
 
 /// What must not be there, and where it would be.
-const AUDIT: [(&str, &str); 17] = [
+const AUDIT: [(&str, &str); 19] = [
     ("a letter has the group that it is in as another", "letters l WHERE l.key_id = l.group_id OR l.group_id IS NULL AND l.key_id IS NOT NULL"),
     (
         "a job counts other letters than its own",
@@ -308,19 +308,33 @@ const AUDIT: [(&str, &str); 17] = [
     (
         "a slice's count is wrong",
         "slices s WHERE s.scope > 0 AND s.count <> (SELECT count(*) FROM letters l
-            WHERE l.facet_id = s.scope AND l.received_at >= s.start AND l.received_at < s.start + s.width)",
+            WHERE l.facet_id = s.scope AND l.received_at >= s.start AND l.received_at < s.start + 300000000)",
     ),
     (
-        "a letter is not in one slice of each width",
-        "letters l WHERE 3 <> (SELECT count(*) FROM slices s
-            WHERE s.scope = l.facet_id AND s.start <= l.received_at AND l.received_at < s.start + s.width)",
+        "a letter is in no slice",
+        "letters l WHERE NOT EXISTS (SELECT 1 FROM slices s
+            WHERE s.scope = l.facet_id AND s.start <= l.received_at AND l.received_at < s.start + 300000000)",
     ),
     (
         "the slices of all facets are not the sum of theirs",
         "slices s WHERE s.scope < 0 AND s.count <> (SELECT coalesce(sum(t.count), 0) FROM slices t
-            JOIN facets f ON f.id = t.scope WHERE t.width = s.width AND t.start = s.start AND s.scope =
+            JOIN facets f ON f.id = t.scope WHERE t.start = s.start AND s.scope =
             -1 - 4 * CASE f.status WHEN 'open' THEN 0 WHEN 'scheduled' THEN 1 WHEN 'retried' THEN 2 ELSE 3 END
             - CASE f.importance WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 ELSE 3 END)",
+    ),
+    (
+        "a day is not what its slices are",
+        "days d WHERE d.count <> (SELECT coalesce(sum(s.count), 0) FROM slices s
+            WHERE s.scope = d.scope AND s.start >= d.start AND s.start < d.start + 86400000000)
+            OR d.count <> d.h00 + d.h01 + d.h02 + d.h03 + d.h04 + d.h05 + d.h06 + d.h07 + d.h08 + d.h09 + d.h10 + d.h11
+            + d.h12 + d.h13 + d.h14 + d.h15 + d.h16 + d.h17 + d.h18 + d.h19 + d.h20 + d.h21 + d.h22 + d.h23
+            OR d.h13 <> (SELECT coalesce(sum(s.count), 0) FROM slices s WHERE s.scope = d.scope
+            AND s.start >= d.start + 13 * 3600000000 AND s.start < d.start + 14 * 3600000000)",
+    ),
+    (
+        "a slice is in no day",
+        "slices s WHERE s.count > 0 AND NOT EXISTS (SELECT 1 FROM days d
+            WHERE d.scope = s.scope AND d.start <= s.start AND s.start < d.start + 86400000000)",
     ),
     (
         "a letter is scheduled without a retry, or has one without being scheduled",

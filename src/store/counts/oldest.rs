@@ -1,0 +1,73 @@
+//! What has waited longest.
+
+use std::collections::{BTreeMap, HashMap};
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+
+use super::seen::SeenFacet;
+use crate::{
+    domain::{
+        filter::LetterFilter,
+        letter::{Importance, Status},
+    },
+    store::{
+        StoreError, StoreReader,
+        db::{id_list::numbers, on},
+        letters::rows::parse,
+    },
+};
+
+/// So many of the oldest letters are looked at before each facet is asked for its own.
+const LOOKED_AT: i64 = 500;
+/// So few facets are asked at once.
+const FEW: usize = 100;
+
+impl StoreReader {
+    /// When the oldest open letter of each importance was received.
+    pub async fn oldest_open(&self) -> Result<Vec<(Importance, Timestamp)>, StoreError> {
+        let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
+        let mut facets = self.matching(&open).await?.facets;
+        let mut oldest = BTreeMap::new();
+        if facets.len() > FEW {
+            oldest = self.among_the_oldest(&facets).await?;
+            facets.retain(|(_, key, _)| !oldest.contains_key(&key.importance));
+        }
+        oldest.extend(self.oldest_of_each(&facets).await?);
+        Ok(oldest.into_iter().collect())
+    }
+
+    /// Those that are among the oldest letters of all.
+    async fn among_the_oldest(&self, facets: &[SeenFacet]) -> Result<BTreeMap<Importance, Timestamp>, StoreError> {
+        const OLDEST: &str = "SELECT facet_id, received_at FROM letters ORDER BY received_at, id LIMIT $1";
+        let rows: Vec<(i64, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(LOOKED_AT).fetch_all(pool).await?);
+        let by_importance: HashMap<i64, Importance> =
+            facets.iter().map(|(id, key, _)| (id.0, key.importance)).collect();
+        let mut oldest = BTreeMap::new();
+        for (facet, received_at) in rows {
+            if let Some(importance) = by_importance.get(&facet) {
+                oldest.entry(*importance).or_insert(Timestamp::from_micros(received_at));
+            }
+        }
+        Ok(oldest)
+    }
+
+    /// One step into the index for each, all in one statement.
+    async fn oldest_of_each(&self, facets: &[SeenFacet]) -> Result<Vec<(Importance, Timestamp)>, StoreError> {
+        const OLDEST: &str = "SELECT importance, min(oldest) FROM (
+                SELECT f.importance, (SELECT min(l.received_at) FROM letters l WHERE l.facet_id = f.id) AS oldest
+                FROM facets f WHERE f.id IN ";
+        if facets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids = numbers(facets.iter().map(|(id, ..)| id.0));
+        let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(OLDEST);
+            select.push(&ids).push(") AS each WHERE oldest IS NOT NULL GROUP BY importance");
+            select.build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        let row = |(of, at): (String, i64)| Ok((parse("an importance", &of)?, Timestamp::from_micros(at)));
+        rows.into_iter().map(row).collect()
+    }
+}
