@@ -24,6 +24,6 @@ pub async fn load(store: &StoreReader, entries: &[ActivityEntry]) -> Result<Subj
     }
     let letters: Vec<LetterId> = ids.iter().copied().map(LetterId::from_uuid).collect();
     let groups: Vec<GroupId> = ids.into_iter().map(GroupId::from_uuid).collect();
-    let (letters, groups) = tokio::try_join!(store.summaries(&letters), store.groups_by_id(&groups))?;
+    let (letters, groups) = tokio::try_join!(store.summaries(&letters), store.groups_ever_by_id(&groups))?;
     Ok(Subjects::new(&letters, &groups))
 }

@@ -106,6 +106,16 @@ impl Condition {
         }
     }
 
+    /// The groups that are named in it.
+    pub(crate) fn groups(&self) -> Vec<GroupId> {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::groups).collect(),
+            Self::Not(part) => part.groups(),
+            Self::Group(groups) => groups.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Of how many lexemes the index is asked.
     fn n_lexemes(&self) -> usize {
         match self {

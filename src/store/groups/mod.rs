@@ -138,12 +138,21 @@ impl StoreReader {
 
     /// Those of `ids` that exist, in no particular order, without what is unknown of them.
     pub async fn groups_by_id(&self, ids: &[GroupId]) -> Result<Vec<Group>, StoreError> {
+        self.rows_by_id(ids, "merged_into IS NULL AND ").await
+    }
+
+    /// The same, and those that are part of another.
+    pub async fn groups_ever_by_id(&self, ids: &[GroupId]) -> Result<Vec<Group>, StoreError> {
+        self.rows_by_id(ids, "").await
+    }
+
+    async fn rows_by_id(&self, ids: &[GroupId], condition: &str) -> Result<Vec<Group>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT ");
-            select.push(COLUMNS).push(" FROM groups WHERE merged_into IS NULL AND id IN ");
+            select.push(COLUMNS).push(" FROM groups WHERE ").push(condition).push("id IN ");
             push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
             select.build_query_as().fetch_all(pool).await?
         });

@@ -1,5 +1,7 @@
 //! A search as a condition on letters `l`: the one place where it becomes SQL.
 
+use std::collections::HashMap;
+
 use search_language::Comparison;
 
 use super::{
@@ -9,6 +11,7 @@ use super::{
 use crate::{
     domain::{
         filter::Names,
+        group::GroupId,
         search::{Area, Condition, Words},
     },
     store::{
@@ -24,6 +27,8 @@ pub(super) struct Builder<'a> {
     pub(super) facets: &'a [SeenFacet],
     /// Those whose payloads may be looked into; all, if it is not said.
     pub(super) payloads: Option<Vec<i64>>,
+    /// The groups that named ones have become part of.
+    pub(super) roots: HashMap<GroupId, GroupId>,
 }
 
 impl Builder<'_> {
@@ -59,7 +64,8 @@ impl Builder<'_> {
             }
             Condition::Type(names) => self.types(names),
             Condition::Group(all) => {
-                let ids = all.iter().map(|id| Fragment::of("l.group_id = ").id(id.as_uuid())).collect();
+                let root = |id| self.roots.get(id).unwrap_or(id).as_uuid();
+                let ids = all.iter().map(|id| Fragment::of("l.group_id = ").id(root(id))).collect();
                 Fragment::of("(l.group_id IS NOT NULL AND ").then(Fragment::joined(ids, " OR ", "FALSE")).sql(")")
             }
             Condition::Id(all) => {

@@ -3,6 +3,8 @@
 //! Where the index gives few letters, these are looked up and the rest is asked of them. Where it gives many, letters are
 //! walked through by time, and each is asked: of many that match, the next is never far.
 
+use std::collections::HashMap;
+
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
@@ -14,6 +16,7 @@ use super::{
 use crate::{
     domain::{
         filter::LetterFilter,
+        group::GroupId,
         search::{Condition, Search},
     },
     store::{
@@ -87,7 +90,12 @@ impl StoreReader {
     pub(crate) async fn plan(&self, filter: &LetterFilter, matching: &Matching) -> Result<Option<Plan>, StoreError> {
         let Some(search) = &filter.search else { return Ok(None) };
         let dialect = Dialect::of(self.db.reader());
-        let builder = Builder { dialect, facets: &matching.facets, payloads: self.facets_with_payloads(matching) };
+        let builder = Builder {
+            dialect,
+            facets: &matching.facets,
+            payloads: self.facets_with_payloads(matching),
+            roots: self.roots_in(search).await?,
+        };
         let parts = Parts::of(search);
         // What the index has said of all parts of a letter holds for those that one may see into.
         let is_exact = builder.payloads.is_none();
@@ -110,6 +118,17 @@ impl StoreReader {
             asks_index: found.is_some(),
             found: found.map(|found| found.table(dialect)),
         }))
+    }
+
+    /// What the groups that a search names have become part of.
+    async fn roots_in(&self, search: &Search) -> Result<HashMap<GroupId, GroupId>, StoreError> {
+        let mut roots = HashMap::new();
+        for group in search.condition().groups() {
+            if let Some(root) = self.merged_into(group).await? {
+                roots.insert(group, root);
+            }
+        }
+        Ok(roots)
     }
 
     fn facets_with_payloads(&self, matching: &Matching) -> Option<Vec<i64>> {

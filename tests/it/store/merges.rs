@@ -9,6 +9,7 @@ use dead_letter_office::{
         group_state::{GroupCommand, Phase},
         letter::{LetterId, Status},
         merge::{MergeRefusal, Merged},
+        search::Parsed,
         version::Expected,
     },
     grouping,
@@ -95,6 +96,11 @@ async fn merged_groups_are_the_one_with_most_letters(database: &TestDatabase) {
     // An address of before leads to all of them.
     let filter = LetterFilter { groups: vec![id_of("a")], ..LetterFilter::default() };
     assert_eq!(database.count(&filter).await.unwrap(), 9);
+    for (search, n) in [("group:{}", 9), ("-group:{}", 0), ("(group:{} OR attempts:>5)", 9)] {
+        let mut filter = LetterFilter::default();
+        filter.narrow(&Parsed::read(&search.replace("{}", &id_of("a").to_string())).unwrap(), later(999));
+        assert_eq!(database.count(&filter).await.unwrap(), n, "{search}");
+    }
 }
 
 async fn what_comes_is_in_the_merged_group(database: &TestDatabase) {

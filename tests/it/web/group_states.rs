@@ -372,6 +372,8 @@ async fn groups_are_merged_by_a_call() {
     assert_eq!((&merged["into"], &merged["from"]), (&json!(big), &json!([small])));
     let one = desk.get(&format!("/api/v1/groups/{small}")).await.expect(200).json();
     assert_eq!((&one["id"], &one["count"]), (&json!(big), &json!(3)));
+    let told = desk.page("/activity").await.words("table.table-activity tbody");
+    assert!(told.contains("merged the group") && !told.contains("gone"), "{told}");
     let part = &one["merged_from"][0];
     let expected = json!({"id": small, "message_type": null, "error": "y", "merged_by": "local user",
         "merged_at": "2026-11-21T12:00:00.000000Z"});
