@@ -17,7 +17,7 @@ pub enum BackupError {
     #[error("{} is there already; nothing is ever replaced", .0.display())]
     Exists(PathBuf),
     #[error("{} cannot be written: {}", .0.display(), .1)]
-    File(PathBuf, #[source] io::Error),
+    File(PathBuf, io::Error),
     #[error(
         "dlo copies SQLite databases. For Postgres use pg_dump, which is consistent while dlo runs, and takes roles, \
          extensions and large tables as they are: pg_dump --format=custom --file={} \"$DATABASE_URL\"", .0.display()

@@ -7,22 +7,29 @@ use thiserror::Error;
 
 use crate::domain::{health::DatabaseTrouble, version::Changed};
 
+/// Each says its cause, and therefore has none that would be said once more.
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("database.url is not usable: {0}")]
     Url(String),
     #[error("the database cannot be used at the moment: {0}")]
-    Unavailable(#[source] sqlx::Error),
+    Unavailable(sqlx::Error),
     #[error("the database has not answered for {} s", .0.as_secs())]
     NoAnswer(Duration),
     #[error("the database refused a statement: {0}")]
-    Statement(#[source] sqlx::Error),
+    Statement(sqlx::Error),
     #[error("the database could not be brought to this version: {0}")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    Migration(sqlx::migrate::MigrateError),
     #[error("{file} is not to be had: {why}")]
     Locked { file: String, why: String },
     #[error("the database holds {what} that this version cannot read: {why}")]
     Unreadable { what: &'static str, why: String },
+}
+
+impl From<sqlx::migrate::MigrateError> for StoreError {
+    fn from(error: sqlx::migrate::MigrateError) -> Self {
+        Self::Migration(error)
+    }
 }
 
 impl From<sqlx::Error> for StoreError {
@@ -140,5 +147,16 @@ fn is_outage_of_database(error: &dyn DatabaseError) -> bool {
         Some(Code::Postgres(state)) => POSTGRES.iter().any(|class| state.starts_with(class)),
         Some(Code::Sqlite(code)) => SQLITE.contains(&code),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = anyhow::Error::from(StoreError::from(sqlx::Error::PoolTimedOut));
+        assert_eq!(format!("{error:#}"), error.to_string());
     }
 }
