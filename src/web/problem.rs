@@ -23,6 +23,7 @@ use super::{
     codes::{FaultCode, ProblemCode},
     error::WebError,
     fault::{Fault, Place},
+    health::PROBES,
     input::is_htmx,
     pages::{banner::Banner, shell::Shell, toast::Toast},
     security::Visitor,
@@ -189,7 +190,8 @@ enum Wants {
 
 impl Asker {
     fn of(request: &Request) -> Self {
-        let wants = if request.uri().path().starts_with("/api/") && request.uri().path() != "/api/docs" {
+        let path = request.uri().path();
+        let wants = if path.starts_with("/api/") && path != "/api/docs" || PROBES.contains(&path) {
             Wants::Problem
         } else if is_htmx(request.headers()) {
             Wants::Toast

@@ -120,6 +120,11 @@ async fn probes_need_no_name() {
             desk.send(request.body(Body::empty()).unwrap()).await.expect(200);
         }
     }
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let named = Request::builder().uri(path).header("host", "dlo.monitoring.svc").body(Body::empty()).unwrap();
+        let detail = desk.send(named).await.problem(421);
+        assert!(detail.contains("web.public_url"), "{path}: {detail}");
+    }
     let page = Request::builder().uri("/letters").header("host", "10.1.2.3").body(Body::empty()).unwrap();
     desk.send(page).await.expect(421);
 }
