@@ -46,7 +46,7 @@ use counts::{
     seen::{FacetKeys, SeenFacet},
 };
 use db::{Db, on};
-use groups::counts::Alike;
+use groups::{counts::Alike, filter::Place};
 
 use crate::domain::rights::{Grants, QueueScope, Right};
 
@@ -99,6 +99,8 @@ pub struct StoreReader {
     seen: Option<Arc<OnceCell<Vec<SeenFacet>>>>,
     /// How many groups there are, counted once; only where it is for one request.
     all_alike: Option<Arc<OnceCell<Arc<[Alike]>>>>,
+    /// Where groups are, as far as they are there for who asks; only where it is for one request.
+    places: Option<Arc<OnceCell<Arc<[Place]>>>>,
 }
 
 /// The database. What can be asked of it is asked of its [`StoreReader`], which is all that pages and API are given.
@@ -122,6 +124,7 @@ impl StoreReader {
             payloads: scope(Right::Payload),
             seen: Some(Arc::default()),
             all_alike: Some(Arc::default()),
+            places: Some(Arc::default()),
             ..self.clone()
         }
     }
@@ -167,6 +170,7 @@ impl Store {
             payloads,
             seen: None,
             all_alike: None,
+            places: None,
         }))
     }
 

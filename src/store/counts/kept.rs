@@ -1,6 +1,7 @@
 //! Reading what is counted over time.
 
 use amqp_message::time::Timestamp;
+use futures_util::future::try_join_all;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::{
@@ -14,6 +15,9 @@ use crate::{
         db::{id_list::numbers, on},
     },
 };
+
+/// Of so many scopes each importance is read by a statement of its own, all at once; of fewer one statement is sooner.
+const MANY: usize = 400;
 
 /// Letters of one importance received in one unit of time.
 pub(super) struct Counted {
@@ -31,19 +35,19 @@ impl StoreReader {
         matching: Option<&Matching>,
         spans: &[Span],
     ) -> Result<Vec<Counted>, StoreError> {
-        let scopes: Vec<(usize, String)> = Importance::ALL
-            .iter()
-            .map(|importance| Scope::of(filter, matching, *importance))
-            .enumerate()
-            .filter(|(_, scopes)| !scopes.is_empty())
-            .map(|(importance, scopes)| (importance, numbers(scopes.iter().map(|scope| scope.0))))
-            .collect();
+        let of = |importance| Scope::of(filter, matching, importance);
+        let mut scopes: Vec<(usize, Vec<Scope>)> = Importance::ALL.iter().map(|each| of(*each)).enumerate().collect();
+        scopes.retain(|(_, scopes)| !scopes.is_empty());
+        if scopes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let are_many = scopes.iter().map(|(_, scopes)| scopes.len()).sum::<usize>() > MANY;
         let mut counted = Vec::new();
         for span in spans {
-            let parts: Vec<_> = scopes.iter().map(|(importance, scopes)| part(*importance, scopes, span)).collect();
-            if !parts.is_empty() {
-                counted.extend(self.counted_in(span, parts.join(" UNION ALL ")).await?);
-            }
+            let parts: Vec<String> = scopes.iter().map(|(importance, of)| part(*importance, of, span)).collect();
+            let statements = if are_many { parts } else { vec![parts.join(" UNION ALL ")] };
+            let reads = statements.into_iter().map(|select| self.counted_in(span, select));
+            try_join_all(reads).await?.into_iter().for_each(|part| counted.extend(part));
         }
         Ok(counted)
     }
@@ -73,7 +77,8 @@ impl StoreReader {
 }
 
 /// Selects what is counted of one importance in a span. All in it are numbers of our own, so they may stand in the text.
-fn part(importance: usize, scopes: &str, span: &Span) -> String {
+fn part(importance: usize, scopes: &[Scope], span: &Span) -> String {
+    let scopes = numbers(scopes.iter().map(|scope| scope.0));
     let (table, from, sums) = match span.unit {
         Unit::Slice => ("slices", span.from, sum(&["count"])),
         Unit::DAY => ("days", span.from, sum(&["count"])),

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// So many of the oldest letters are looked at before each facet is asked for its own.
-const LOOKED_AT: i64 = 500;
+const LOOKED_AT: i64 = 200;
 /// So few facets are asked at once.
 const FEW: usize = 100;
 

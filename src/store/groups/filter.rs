@@ -1,5 +1,7 @@
 //! Which groups are meant, as conditions on `groups`.
 
+use std::sync::Arc;
+
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
@@ -13,6 +15,7 @@ use crate::{
         StoreError, StoreReader,
         counts::facets::GroupHome,
         db::{
+            Sql,
             id_list::{TextList, Unnest, push_pairs, push_texts, push_uuids},
             on,
         },
@@ -23,6 +26,9 @@ use crate::{
 /// Of groups with open letters, in the words of their index.
 pub(crate) const OPEN: &str = "critical + high + normal + low > 0";
 
+/// Broker and queue of a group.
+pub(crate) type Place = (String, String);
+
 /// A filter whose patterns have become the names that they stand for.
 pub(crate) struct Conditions {
     only_open: bool,
@@ -30,7 +36,7 @@ pub(crate) struct Conditions {
     /// Columns, and the values that each of them may have.
     lists: Vec<(&'static str, Vec<String>)>,
     /// Broker and queue of those that are there for who asks; `None`: all are.
-    places: Option<Vec<(String, String)>>,
+    places: Option<Arc<[Place]>>,
 }
 
 impl Conditions {
@@ -112,16 +118,29 @@ impl StoreReader {
         })
     }
 
-    /// Broker and queue of groups, as far as they are there for who asks; `None`: all are.
-    async fn places(&self) -> Result<Option<Vec<(String, String)>>, StoreError> {
-        const PLACES: &str = "SELECT DISTINCT broker, queue FROM groups WHERE merged_into IS NULL";
-        if self.scope.is_everything() {
-            return Ok(None);
+    /// Broker and queue of groups, as far as they are there for who asks; `None`: all are. Read once for a request.
+    async fn places(&self) -> Result<Option<Arc<[Place]>>, StoreError> {
+        match &self.places {
+            _ if self.scope.is_everything() => Ok(None),
+            Some(known) => known.get_or_try_init(|| self.places_now()).await.cloned().map(Some),
+            None => self.places_now().await.map(Some),
         }
-        let mut places: Vec<(String, String)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(PLACES).fetch_all(pool).await?);
+    }
+
+    async fn places_now(&self) -> Result<Arc<[Place]>, StoreError> {
+        // In one row: there are thousands.
+        const PLACES: Sql = Sql {
+            sqlite: "SELECT json_group_array(json_array(broker, queue)) FROM (
+                SELECT DISTINCT broker, queue FROM groups WHERE merged_into IS NULL) AS places",
+            postgres: "SELECT CAST(json_agg(json_build_array(broker, queue)) AS TEXT) FROM (
+                SELECT DISTINCT broker, queue FROM groups WHERE merged_into IS NULL) AS places",
+        };
+        let select = PLACES.pick(self.db.reader());
+        let places: Option<String> = on!(self.db.reader(), |pool| sqlx::query_scalar(select).fetch_one(pool).await?);
+        let mut places: Vec<Place> = serde_json::from_str(places.as_deref().unwrap_or("[]"))
+            .map_err(|error| StoreError::Unreadable { what: "places of groups", why: error.to_string() })?;
         places.retain(|(broker, queue)| self.scope.includes(broker, queue));
-        Ok(Some(places))
+        Ok(places.into())
     }
 
     /// The names that are meant, among those that `all` selects.

@@ -83,7 +83,7 @@ impl StoreReader {
     pub async fn outcome(&self, since: Timestamp, pending_since: Timestamp) -> Result<Outcome, StoreError> {
         const SUM: &str =
             "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(failed_again), 0) AS BIGINT)
-            FROM group_hours WHERE start >= ";
+            FROM group_hours WHERE (sent > 0 OR failed_again > 0) AND start >= ";
         const PENDING: &str = "SELECT COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
             WHERE f.status = 'retried' AND l.group_id IS NOT NULL AND l.closed_at > ";
         let conditions = self.conditions(&GroupFilter::default()).await?;

@@ -56,7 +56,6 @@ CREATE TABLE narrow_slices (
 INSERT INTO narrow_slices (scope, start, count) SELECT scope, start, count FROM slices WHERE width = 300000000;
 DROP TABLE slices;
 ALTER TABLE narrow_slices RENAME TO slices;
-ALTER INDEX narrow_slices_pkey RENAME TO slices_pkey;
 
 -- A team's groups are counted by their queues, and none of them is read.
 CREATE INDEX groups_of_queue ON groups (
@@ -64,3 +63,6 @@ CREATE INDEX groups_of_queue ON groups (
     (CASE WHEN critical > 0 THEN 1 ELSE 0 END + CASE WHEN high > 0 THEN 2 ELSE 0 END
     + CASE WHEN normal > 0 THEN 4 ELSE 0 END + CASE WHEN low > 0 THEN 8 ELSE 0 END), state
 ) WHERE merged_into IS NULL;
+
+-- In most hours nothing was sent back.
+CREATE INDEX group_hours_sent ON group_hours (start, group_id, sent, failed_again) WHERE sent > 0 OR failed_again > 0;

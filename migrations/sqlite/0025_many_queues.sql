@@ -63,3 +63,6 @@ CREATE INDEX groups_of_queue ON groups (
     (CASE WHEN critical > 0 THEN 1 ELSE 0 END + CASE WHEN high > 0 THEN 2 ELSE 0 END
     + CASE WHEN normal > 0 THEN 4 ELSE 0 END + CASE WHEN low > 0 THEN 8 ELSE 0 END), state
 ) WHERE merged_into IS NULL;
+
+-- In most hours nothing was sent back.
+CREATE INDEX group_hours_sent ON group_hours (start, group_id, sent, failed_again) WHERE sent > 0 OR failed_again > 0;
