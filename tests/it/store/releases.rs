@@ -3,9 +3,12 @@
 //! `releases` holds some rows of each. Its tables are those of the migrations that it had, which are never changed again once
 //! they are released: sqlx refuses a database that was made by another text.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
-use dead_letter_office::{domain::letter::LetterId, store::Store};
+use dead_letter_office::{
+    domain::{filter::LetterFilter, letter::LetterId},
+    store::Store,
+};
 use sha2::{Digest, Sha384};
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 
@@ -14,6 +17,8 @@ use super::{
     make::an_arrival,
 };
 use crate::support::postgres::Postgres;
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// The migrations that a version had, by their numbers and descriptions.
 const RELEASES: [&[(i64, &str)]; 1] = [&[(1, "initial")]];
@@ -47,6 +52,9 @@ async fn check(url: &str) {
     let id: LetterId = "019a8b7c-0000-7000-8000-000000000001".parse().unwrap();
     let letter = store.letter(id).await.unwrap().unwrap();
     assert_eq!((letter.message.body, letter.summary.queue.as_deref()), (b"hello".to_vec(), Some("orders")));
+    let day = letter.summary.received_at.floor_to(HOUR * 24);
+    let bars = store.histogram(&LetterFilter::default(), day, day.plus(HOUR * 24), HOUR).await.unwrap();
+    assert_eq!(bars.iter().flat_map(|bar| bar.counts).sum::<u64>(), 1);
     let history = store.history(id).await.unwrap();
     assert_eq!(history.last().map(|entry| &*entry.detail), Some("ask Bob"));
     record(&store, "main", &[an_arrival()]).await;
