@@ -30,6 +30,7 @@ use dead_letter_office::{
     },
     store::{RuleChange, Store},
 };
+use sqlx::{Connection, PgConnection, SqliteConnection};
 use uuid::Uuid;
 
 use crate::support::{
@@ -67,6 +68,18 @@ impl TestDatabase {
         let store = Store::open(&url).await.expect("the database opens");
         store.migrate().await.expect("the database is migrated");
         Self { store: Arc::new(store), url, _keep: keep }
+    }
+}
+
+impl TestDatabase {
+    /// The number that a statement of the database's kind answers with.
+    pub async fn number(&self, sqlite: &'static str, postgres: &'static str) -> i64 {
+        if self.url.starts_with("sqlite:") {
+            let mut connection = SqliteConnection::connect(&self.url).await.expect("a connection");
+            return sqlx::query_scalar(sqlite).fetch_one(&mut connection).await.expect("a number");
+        }
+        let mut connection = PgConnection::connect(&self.url).await.expect("a connection");
+        sqlx::query_scalar(postgres).fetch_one(&mut connection).await.expect("a number")
     }
 }
 

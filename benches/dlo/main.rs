@@ -25,6 +25,7 @@ mod past;
 mod prototext;
 mod retry;
 mod samples;
+mod search;
 mod server;
 mod teams;
 mod watching;
@@ -58,6 +59,9 @@ fn main() {
     }
     if runs("pages") {
         runtime.block_on(pages::run());
+    }
+    if runs("search") {
+        runtime.block_on(search::run());
     }
     if runs("teams") {
         runtime.block_on(teams::run());

@@ -23,6 +23,7 @@ use std::{
 
 use reload::{Reload, Replaceable};
 use services::Services;
+use web::Listeners;
 
 use crate::{
     config::Config,
@@ -77,9 +78,9 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
 pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<Replaceable> {
     // The port first: a second server on the same address must not touch the database.
     let limits = config.retry_limits();
-    let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
-    if let Some(listener) = &listener {
-        config.web.name_port(listener.local_addr()?.port());
+    let listeners = if roles.has(Role::Web) { Some(Listeners::open(&config).await?) } else { None };
+    if let Some(listeners) = &listeners {
+        config.web.name_port(listeners.port()?);
     }
     let services = Services::build(&config, roles, lifecycle.board()).await?;
     let replaceable = Replaceable::of(&services, &config);
@@ -185,10 +186,10 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
     if roles.has(Role::Notify) {
         notify::start(&config, &services, lifecycle)?;
     }
-    if let Some(listener) = listener {
+    if let Some(listeners) = listeners {
         lifecycle.start_worker(DatabaseWatch::new(Arc::clone(&services.store), services.feed.clone()));
         web::say_how_to_begin(&config, &services.sign_in).await?;
-        web::start(&config, services, listener, lifecycle)?;
+        web::start(&config, services, listeners, lifecycle)?;
     }
     Ok(replaceable)
 }

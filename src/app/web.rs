@@ -1,6 +1,9 @@
 //! From a configuration to pages and API.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use anyhow::Context;
 use ipnet::IpNet;
@@ -17,21 +20,46 @@ use crate::{
         sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind, held_back::HeldBackRetries},
     },
-    web::{self, AppState, Bounds, Certificate, CertificateFiles, LastFigures, Limits, ViewCounts, WebSettings},
+    web::{
+        self, AppState, Bounds, Certificate, CertificateFiles, LastFigures, Limits, SeenChanges, ViewCounts,
+        WebSettings,
+    },
 };
 
-pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
-    let address = config.web.listen;
-    TcpListener::bind(address).await.with_context(|| format!("web.listen: cannot listen on {address}"))
+/// Where it listens.
+pub(super) struct Listeners {
+    web: TcpListener,
+    /// Of their own for probes and metrics.
+    probes: Option<TcpListener>,
+}
+
+impl Listeners {
+    pub(super) async fn open(config: &Config) -> anyhow::Result<Self> {
+        let web = listen("web.listen", config.web.listen).await?;
+        let probes = match config.web.probes_listen {
+            Some(address) => Some(listen("web.probes_listen", address).await?),
+            None => None,
+        };
+        Ok(Self { web, probes })
+    }
+
+    /// Which may have been given out.
+    pub(super) fn port(&self) -> anyhow::Result<u16> {
+        Ok(self.web.local_addr()?.port())
+    }
+}
+
+async fn listen(key: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("{key}: cannot listen on {address}"))
 }
 
 pub(super) fn start(
     config: &Config,
     services: Services,
-    listener: TcpListener,
+    listeners: Listeners,
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
-    let listen = listener.local_addr()?;
+    let listen = listeners.web.local_addr()?;
     let triage = Triage::new(
         Arc::clone(&services.store),
         services.changes.clone(),
@@ -81,6 +109,7 @@ pub(super) fn start(
         metrics: services.metrics,
         figures: LastFigures::default(),
         view_counts: ViewCounts::default(),
+        seen_changes: SeenChanges::default(),
         settings,
     };
     lifecycle.start_worker(LeftBehind(app.triage.clone()));
@@ -95,8 +124,14 @@ pub(super) fn start(
     if let Some(certificate) = tls {
         lifecycle.start_worker(certificate);
     }
-    lifecycle.spawn("web", web::serve(listener, web::router(Arc::new(app)), bounds, lifecycle.stopping()));
+    let app = Arc::new(app);
+    lifecycle.spawn("web", web::serve(listeners.web, web::router(Arc::clone(&app)), bounds, lifecycle.stopping()));
     tracing::info!("listening on {scheme}://{listen}");
+    if let Some(listener) = listeners.probes {
+        tracing::info!("probes and metrics on http://{}", listener.local_addr()?);
+        let bounds = Bounds { limits: app.settings.limits, ..Bounds::default() };
+        lifecycle.spawn("probes", web::serve(listener, web::probes(app), bounds, lifecycle.stopping()));
+    }
     warn_of_plain_http(config, listen.ip());
     Ok(())
 }

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::{
     auth::networks,
-    values::{Secret, duration, http_url, list, socket_address, word},
+    values::{Secret, duration, http_url, list, perhaps_socket_address, socket_address, word},
 };
 
 /// `[database]`
@@ -46,6 +46,9 @@ pub struct WebConfig {
     pub public_url: Url,
     #[serde(deserialize_with = "networks")]
     pub trusted_proxies: Vec<IpNet>,
+    /// Where probes and metrics are open to whoever reaches it.
+    #[serde(deserialize_with = "perhaps_socket_address")]
+    pub probes_listen: Option<SocketAddr>,
     pub tls: TlsConfig,
     /// Where the services of the demo are mended; set by the demo itself.
     #[serde(skip)]
@@ -59,6 +62,7 @@ impl Default for WebConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 8420)),
             public_url: Url::parse("http://127.0.0.1:8420").expect("a constant address"),
             trusted_proxies: Vec::new(),
+            probes_listen: None,
             tls: TlsConfig::default(),
             demo: None,
         }

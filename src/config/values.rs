@@ -61,6 +61,15 @@ pub fn socket_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sock
     text.parse().map_err(|_| D::Error::custom(format!("{text:?} is no address; it takes IP:PORT, like 127.0.0.1:8420")))
 }
 
+/// An address, or none where the text is empty.
+pub fn perhaps_socket_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    socket_address(text.into_deserializer()).map(Some)
+}
+
 pub fn http_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
     let text = String::deserialize(deserializer)?;
     match Url::parse(&text) {

@@ -163,6 +163,13 @@ impl StoreReader {
         }
     }
 
+    /// The number of the newest entry that is there for who asks, if it is among the newest of all.
+    pub async fn latest_activity(&self) -> Result<Option<i64>, StoreError> {
+        const LATEST: usize = 100;
+        let entries = self.any_activity(&ActivityFilter::default(), None, LATEST).await?;
+        Ok(entries.iter().find(|entry| entry.entry.is_seen(&self.scope)).map(|entry| entry.seq))
+    }
+
     async fn any_activity(
         &self,
         filter: &ActivityFilter,

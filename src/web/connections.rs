@@ -3,19 +3,16 @@
 use std::{
     collections::HashMap,
     net::IpAddr,
-    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll},
 };
 
-use axum::body::{Body, Bytes, HttpBody};
-use http_body::{Frame, SizeHint};
+use axum::body::Body;
 use tokio_util::sync::CancellationToken;
 
-use super::limits::Limits;
+use super::{held_body::holding, limits::Limits};
 
 /// All connections of a server.
 pub struct Connections {
@@ -127,7 +124,7 @@ pub struct Busy(Arc<Connection>);
 impl Busy {
     /// It is at work until this is sent.
     pub fn around(self, body: Body) -> Body {
-        Body::new(BusyBody { body, _busy: self })
+        holding(body, self)
     }
 }
 
@@ -138,31 +135,6 @@ impl Drop for Busy {
             entry.at_work = entry.at_work.saturating_sub(1);
             entry.since = connections.step();
         }
-    }
-}
-
-struct BusyBody {
-    body: Body,
-    _busy: Busy,
-}
-
-impl HttpBody for BusyBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

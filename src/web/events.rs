@@ -1,12 +1,6 @@
 //! Server-sent events: that something is new, never what. The page then asks for the fragments it shows.
 
-use std::{
-    convert::Infallible,
-    hash::{BuildHasher, RandomState},
-    net::IpAddr,
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -18,7 +12,10 @@ use axum::{
     },
 };
 use futures_util::{Stream, stream};
-use tokio::{sync::watch::Receiver, time::timeout};
+use tokio::{
+    sync::watch::Receiver,
+    time::{Instant, sleep_until, timeout},
+};
 
 use super::{
     AppState,
@@ -61,7 +58,9 @@ tokio::task_local! {
 /// Notes what had changed before anything is read for an answer: a page that says it knows more than it was made of would
 /// never catch up.
 pub async fn note_changes(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
-    KNOWN.scope(changes(&app), next.run(request)).await
+    let visitor = Visitor::current();
+    let known = changes(&app, visitor.as_ref()).await;
+    KNOWN.scope(known, next.run(request)).await
 }
 
 /// What the page that is made now knows; it has to act only on an event that says something else.
@@ -69,19 +68,14 @@ pub fn known_changes() -> String {
     KNOWN.try_with(Clone::clone).unwrap_or_default()
 }
 
-fn changes(app: &AppState) -> String {
-    let feed = *app.feed.subscribe().borrow();
-    let brokers = *app.brokers.changes().borrow();
-    text(feed, brokers, Visitor::current().is_some_and(|visitor| visitor.is_confined()))
-}
-
-/// Who does not see all queues is told that something has changed, and not how much.
-fn text(Changes { received, changed, .. }: Changes, brokers: u64, is_confined: bool) -> String {
-    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    if is_confined {
-        return format!("{:x}", KEY.hash_one((received, changed, brokers)));
+/// Who does not see all queues is told of what they see.
+async fn changes(app: &AppState, visitor: Option<&Visitor>) -> String {
+    let (Changes { received, changed, .. }, brokers) =
+        (*app.feed.subscribe().borrow(), *app.brokers.changes().borrow());
+    match visitor.filter(|visitor| visitor.is_confined()) {
+        Some(visitor) => format!("{:x}.{brokers}", app.seen_by(visitor).await),
+        None => format!("{received}.{changed}.{brokers}"),
     }
-    format!("{received}.{changed}.{brokers}")
 }
 
 struct Watcher {
@@ -92,7 +86,10 @@ struct Watcher {
     /// Who listens.
     headers: HeaderMap,
     peer: IpAddr,
-    is_confined: bool,
+    visitor: Option<Visitor>,
+    /// What was told last of what has changed.
+    told: String,
+    told_at: Instant,
     /// What this page was not told yet at all.
     untold: Vec<Told>,
 }
@@ -110,7 +107,9 @@ impl Watcher {
             health: app.health.changes(),
             headers: request.headers().clone(),
             peer: Peer::of(request.extensions()),
-            is_confined: request.extensions().get::<Visitor>().is_none_or(Visitor::is_confined),
+            visitor: request.extensions().get::<Visitor>().cloned(),
+            told: String::new(),
+            told_at: Instant::now(),
             untold: vec![Told::Health, Told::Changes],
             app,
         }
@@ -119,33 +118,47 @@ impl Watcher {
     /// The next event; none once the app closes.
     async fn next(&mut self) -> Option<Event> {
         let closing = self.app.settings.closing.clone();
-        let told = match self.untold.pop() {
-            Some(told) => told,
-            None => closing.run_until_cancelled(self.wait_for_change()).await?,
-        };
-        if self.is_over().await { None } else { Some(self.event(&told)) }
+        loop {
+            let told = match self.untold.pop() {
+                Some(told) => told,
+                None => closing.run_until_cancelled(self.wait_for_change()).await?,
+            };
+            if self.is_over().await {
+                return None;
+            }
+            if let Some(event) = self.event(&told).await {
+                self.told_at = Instant::now();
+                return Some(event);
+            }
+        }
     }
 
     /// Whether whoever listens may not come in any more. As long as the database is away that is not known.
-    async fn is_over(&self) -> bool {
+    async fn is_over(&mut self) -> bool {
         if self.app.health.is_database_away() {
             return false;
         }
         match timeout(LOOKUP, visitor_of(&self.app, &self.headers, self.peer, false)).await {
-            Ok(Ok(visitor)) => !visitor.may(Right::Read),
+            Ok(Ok(visitor)) => {
+                let may_read = visitor.may(Right::Read);
+                self.visitor = Some(visitor);
+                !may_read
+            }
             Ok(Err(error)) => !error.status.is_server_error(),
             Err(_) => false,
         }
     }
 
+    /// What they do not see must not show in when they are told that the server lives either.
     async fn wait_for_change(&mut self) -> Told {
-        tokio::time::sleep(PACE).await;
+        let sign_of_life = self.told_at + SIGN_OF_LIFE;
+        sleep_until(sign_of_life.min(Instant::now() + PACE)).await;
         // An error means that nobody is left to tell us anything; closing is not far then.
         tokio::select! {
             _ = self.changes.changed() => Told::Changes,
             _ = self.brokers.changed() => Told::Changes,
             _ = self.health.changed() => Told::Health,
-            () = tokio::time::sleep(SIGN_OF_LIFE) => Told::Health,
+            () = sleep_until(sign_of_life) => Told::Health,
         }
     }
 
@@ -155,13 +168,18 @@ impl Watcher {
         if is_away { AWAY.to_owned() } else { banner::changes(seen) }
     }
 
-    fn event(&mut self, told: &Told) -> Event {
+    /// None where nothing has changed of what they see.
+    async fn event(&mut self, told: &Told) -> Option<Event> {
         match told {
             Told::Changes => {
-                let (feed, brokers) = (*self.changes.borrow_and_update(), *self.brokers.borrow_and_update());
-                Event::default().event("changes").data(text(feed, brokers, self.is_confined))
+                self.changes.mark_unchanged();
+                self.brokers.mark_unchanged();
+                let changes = changes(&self.app, self.visitor.as_ref()).await;
+                let is_new = changes != self.told;
+                self.told.clone_from(&changes);
+                is_new.then(|| Event::default().event("changes").data(changes))
             }
-            Told::Health => Event::default().event("health").data(self.health_now()),
+            Told::Health => Some(Event::default().event("health").data(self.health_now())),
         }
     }
 }

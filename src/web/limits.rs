@@ -13,6 +13,8 @@ pub struct Limits {
     pub pause: Duration,
     /// For a whole body.
     pub body: Duration,
+    /// In which nothing of an answer is taken.
+    pub pause_of_reader: Duration,
     /// For the answer, once all of the request is there; opening a long list on a cold disk takes a fraction of it.
     pub answer: Duration,
     /// How often a request that takes longer asks whether the database is there.
@@ -29,6 +31,7 @@ impl Default for Limits {
             header: crash_point::patience(Duration::from_secs(30)),
             pause: crash_point::patience(Duration::from_secs(10)),
             body: crash_point::patience(Duration::from_secs(120)),
+            pause_of_reader: crash_point::patience(Duration::from_secs(60)),
             answer: crash_point::patience(Duration::from_secs(30)),
             look: Duration::from_millis(500),
             connections: 512,

@@ -27,6 +27,7 @@ mod group_order;
 mod grouping_rule_draft;
 mod head_faults;
 mod health;
+mod held_body;
 mod idempotency;
 mod in_time;
 mod input;
@@ -55,7 +56,9 @@ mod saved_views;
 mod search;
 mod security;
 mod seen;
+mod seen_changes;
 mod server;
+mod shares;
 mod tls;
 mod unread;
 mod upload;
@@ -67,6 +70,7 @@ pub use health::LastFigures;
 pub use limits::Limits;
 pub use saved_views::ViewCounts;
 pub use security::{GuardedStore, Need, Peer, table as routes};
+pub use seen_changes::SeenChanges;
 pub use server::{Bounds, serve};
 pub use tls::{Certificate, CertificateFiles};
 
@@ -154,6 +158,8 @@ pub struct AppState {
     pub figures: LastFigures,
     /// How many letters saved views show.
     pub view_counts: ViewCounts,
+    /// What has changed for who sees some queues only.
+    pub seen_changes: SeenChanges,
     pub settings: WebSettings,
 }
 
@@ -253,6 +259,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(middleware::from_fn(security::refuse_other_sites))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
+        .layer(middleware::from_fn_with_state(Arc::<shares::Shares>::default(), shares::keep_to))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), events::note_changes));
     Router::new()
         .merge(pages::routes())
@@ -263,6 +270,14 @@ pub fn router(app: Arc<AppState>) -> Router {
         .route("/docs/{*file}", get(docs::serve))
         .with_state(app)
         .layer(layers)
+}
+
+/// Probes and metrics alone, for whoever asks: where they have a port of their own, who reaches it is a matter of the network.
+pub fn probes(app: Arc<AppState>) -> Router {
+    let layers = ServiceBuilder::new()
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
+        .layer(CatchPanicLayer::custom(error::on_panic));
+    health::routes().with_state(app).layer(layers)
 }
 
 fn request_span<B>(request: &Request<B>) -> tracing::Span {

@@ -18,6 +18,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     time::{Duration, sleep, timeout},
 };
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
@@ -128,6 +129,9 @@ async fn converse(
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header).keep_alive(!is_reserve);
+    // Whoever does not take what they asked for gives up the connection.
+    let mut stream = Box::pin(TimeoutStream::new(stream));
+    stream.as_mut().set_write_timeout_pinned(Some(limits.pause_of_reader));
     let mut serving = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
     let is_closing = tokio::select! {
         _ = &mut serving => false,

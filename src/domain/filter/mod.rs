@@ -126,7 +126,7 @@ pub struct LetterPage {
 }
 
 /// How many letters share broker, queue, reason, status and importance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FacetCount {
     pub broker: String,
     pub queue: Option<String>,

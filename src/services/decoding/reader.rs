@@ -4,7 +4,10 @@ use std::{borrow::Cow, sync::Arc};
 
 use payload_codec::{json::MergePatch, message::MASK, unwrap::UnwrapMode};
 use rule_language::Decode;
-use tokio::{sync::Mutex, task::spawn_blocking};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    task::spawn_blocking,
+};
 
 use super::{
     confirmed::Confirmed,
@@ -180,8 +183,16 @@ impl Reader {
     }
 }
 
-/// Decoding takes a while for a large body, and others are to be served meanwhile.
+/// Decoding takes a while for a large body, and others are to be served meanwhile. So many decode at once; others wait for their
+/// turn.
 pub(crate) async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    static TURNS: Semaphore = Semaphore::const_new(16);
+    // It is never closed.
+    let turn = TURNS.acquire().await.ok();
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
     match spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -29,7 +29,7 @@ const MERGED: usize = 200;
 /// How often a list is read anew that changes while it is read.
 const MOST_READS: usize = 3;
 /// Letters that are looked at before ranges are merged.
-const LOOKED_AT: usize = 2_000;
+const LOOKED_AT: usize = 1_000;
 /// Of groups so many are merged at most.
 const MOST_RANGES: usize = 2_000;
 

@@ -61,6 +61,11 @@ impl Visitor {
         }
     }
 
+    /// Whether nobody has to sign in.
+    pub const fn is_local(&self) -> bool {
+        matches!(self.who, Who::Local)
+    }
+
     /// Whether there are queues that they do not see.
     pub const fn is_confined(&self) -> bool {
         !self.grants.scope(Right::Read).is_everything()

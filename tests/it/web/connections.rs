@@ -1,8 +1,9 @@
 //! Connections that say nothing, or say it slowly.
 
-use std::time::Duration;
+use std::{io::ErrorKind, time::Duration};
 
 use dead_letter_office::web::{Bounds, Limits, serve};
+use http_body_util::BodyExt;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -12,7 +13,12 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-use super::desk::Desk;
+use super::{
+    desk::Desk,
+    run::PATIENCE,
+    sign_in::{desks, signed_in},
+};
+use crate::support::process::wait_until;
 
 /// A server on a port of its own, until the guard is dropped.
 async fn listening(desk: &Desk, limits: Limits) -> (std::net::SocketAddr, DropGuard) {
@@ -106,4 +112,35 @@ async fn probes_speak_http_1_0_and_come_through_a_crowd() {
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after"), "{answer}");
     assert!(answer.contains("application/problem+json") && answer.contains("connection: close"), "{answer}");
     assert!(answer.contains("\"code\":\"unavailable\""), "{answer}");
+}
+
+/// Nobody waits for who asks and does not listen.
+#[tokio::test]
+async fn who_takes_nothing_of_an_answer_is_given_up() {
+    let desk = Desk::open().await;
+    let limits = Limits { pause_of_reader: Duration::from_millis(300), ..Limits::default() };
+    let (address, _guard) = listening(&desk, limits).await;
+    // More than the buffers in between hold.
+    let requests = "GET /api/openapi.json HTTP/1.1\r\nhost: 127.0.0.1:8420\r\n\r\n".repeat(200);
+    let stream = say(address, &requests).await;
+    let is_given_up = async || stream.try_write(b"G").is_err_and(|error| error.kind() != ErrorKind::WouldBlock);
+    wait_until("the connection to be given up", PATIENCE, is_given_up).await;
+}
+
+#[tokio::test]
+async fn one_has_a_part_of_the_event_streams() {
+    for (desk, _kept) in desks().await {
+        let (ada, vera) = (signed_in(&desk, "ada").await, signed_in(&desk, "vera").await);
+        let mut open = Vec::new();
+        for _ in 0..96 {
+            open.push(ada.stream(&desk, "/events").await);
+        }
+        let answer = ada.get(&desk, "/events").await.expect(503);
+        assert!(answer.text().contains("Too many pages listen for changes at once"), "{}", answer.text());
+        let mut stream = vera.stream(&desk, "/events").await;
+        assert!(stream.frame().await.is_some(), "there is room for others");
+        open.pop();
+        let mut stream = ada.stream(&desk, "/events").await;
+        assert!(stream.frame().await.is_some(), "and for her again");
+    }
 }

@@ -39,7 +39,7 @@ use dead_letter_office::{
         wakeup::Wakeup,
     },
     store::{AckState, IntakeBatch, Recorded, Store},
-    web::{AppState, GuardedStore, LastFigures, Limits, ViewCounts, WebSettings, router},
+    web::{AppState, GuardedStore, LastFigures, Limits, SeenChanges, ViewCounts, WebSettings, router},
 };
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -257,6 +257,7 @@ impl Desk {
             keys: Keys::new(Arc::clone(&store), clock.clone()),
             figures: LastFigures::default(),
             view_counts: ViewCounts::default(),
+            seen_changes: SeenChanges::default(),
             settings: WebSettings {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),

@@ -10,6 +10,11 @@ use super::{
     desk::{Desk, MAIN},
 };
 
+/// What the next event about letters and brokers says has changed.
+pub async fn next_change(stream: &mut Body) -> String {
+    next(stream).await.unwrap().strip_prefix("changes ").unwrap().to_owned()
+}
+
 /// The next event about letters and brokers.
 async fn next(stream: &mut Body) -> Option<String> {
     loop {

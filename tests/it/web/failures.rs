@@ -97,7 +97,7 @@ async fn a_form_of_another_type_is_refused() {
 #[tokio::test]
 async fn another_method_is_refused_as_a_page() {
     let desk = Desk::open().await;
-    for (method, path) in [(Method::POST, "/letters"), (Method::DELETE, "/"), (Method::PUT, "/metrics")] {
+    for (method, path) in [(Method::POST, "/letters"), (Method::DELETE, "/"), (Method::PUT, "/queues")] {
         let answer = desk.send(ask(method, path)).await.expect(405);
         assert!(answer.page().words("main").contains("does not take that method"), "{path}");
         assert!(answer.header("allow").contains("GET"), "{path}");

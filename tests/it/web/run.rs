@@ -143,6 +143,12 @@ impl Running {
         wait_until(part, PATIENCE, said).await;
     }
 
+    /// The first line with that in it, once it is said.
+    pub async fn line(&self, part: &str) -> String {
+        self.says(part).await;
+        self.process.line_with(part, PATIENCE)
+    }
+
     /// Sends SIGTERM and waits until it has ended.
     pub async fn stop(&mut self) -> ExitStatus {
         self.process.terminate();

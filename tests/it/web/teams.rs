@@ -12,6 +12,7 @@ use dead_letter_office::{
         access::{Role, Scope, read_memberships},
         activity::ActivityFilter,
         actor::Actor,
+        broker::ConnectionState,
         command::Command,
         letter::{LetterId, Status},
     },
@@ -22,8 +23,9 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, Look},
-    dead::dead_in,
+    dead::{NOON, dead_in},
     desk::{Desk, MAIN},
+    events::next_change,
     groups::sort,
     sign_in::{PASSWORD, Visit, by_password, signed_in},
 };
@@ -355,17 +357,43 @@ async fn payloads_are_withheld_from_viewers_where_it_is_said() {
 
 #[tokio::test]
 async fn who_does_not_see_all_does_not_see_how_much_happens() {
-    let World { desk, .. } = worlds().await.remove(0);
+    let World { desk, ours, .. } = worlds().await.remove(0);
     let changes = async |name: &str| {
         let page = signed_in(&desk, name).await.get(&desk, "/account").await.expect(200).page();
         page.values("#side", "data-changes")
     };
     let (of_root, of_ada) = (changes("root").await, changes("ada").await);
-    assert!(of_root[0].split('.').count() == 3 && !of_ada[0].contains('.'), "{of_root:?} {of_ada:?}");
+    assert!(of_root[0].split('.').count() == 3 && of_ada[0].split('.').count() == 2, "{of_root:?} {of_ada:?}");
     letter_of(&desk, THEIRS).await;
-    assert_ne!(changes("ada").await, of_ada, "an open page asks anew");
+    assert_eq!(changes("ada").await, of_ada, "of what she does not see");
+    assert_ne!(changes("root").await, of_root);
+    let ben = changes("ben").await;
+    letter_of(&desk, "alpha").await;
+    assert_ne!(changes("ada").await, of_ada);
+    assert_eq!(changes("ben").await, ben);
+    let of_ada = changes("ada").await;
+    let note = [("action", "note"), ("note", "ask Ben"), ("id", &*ours.to_string())];
+    signed_in(&desk, "ada").await.post(&desk, "/letters/actions", &note).await.expect(303);
+    assert_ne!(changes("ada").await, of_ada, "also of what is done to them");
     let metrics = token(&desk, "ada", Scope::ALL).await.get(&desk, "/metrics").await;
     assert!(metrics.expect(403).text().contains("of all queues"));
+}
+
+/// The first event that is told is the first of what they see.
+#[tokio::test]
+async fn who_does_not_see_all_is_not_told_of_the_rest() {
+    for World { desk, .. } in worlds().await {
+        let mut stream = signed_in(&desk, "ada").await.stream(&desk, "/events").await;
+        let begun = next_change(&mut stream).await;
+        letter_of(&desk, THEIRS).await;
+        desk.board_says(MAIN, ConnectionState::Lost { since: NOON, why: "gone".to_owned() });
+        let told = next_change(&mut stream).await;
+        let of_letters = |changes: &str| changes.split_once('.').unwrap().0.to_owned();
+        assert_eq!(of_letters(&told), of_letters(&begun), "of the broker only");
+        assert_ne!(told, begun);
+        letter_of(&desk, "alpha").await;
+        assert_ne!(of_letters(&next_change(&mut stream).await), of_letters(&begun));
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use super::super::{
     service::Service,
 };
 use crate::support::{
+    http,
     postgres::Postgres,
     process::wait_until,
     rabbit::{Rabbit, Vhost},
@@ -256,4 +257,23 @@ async fn a_postgres_that_refuses_rows_is_told_until_it_takes_them() {
     let Some(postgres) = Postgres::shared() else { return };
     let database = postgres.database();
     check_refusals(Some(&database.url)).await;
+}
+
+/// Where they have a port of their own they are all there is, whoever asks.
+#[tokio::test]
+async fn probes_and_metrics_may_have_a_port_of_their_own() {
+    const SAID: &str = "probes and metrics on ";
+    let program = serve().with("--roles=web").set("DLO_AUTH__MODE", "password");
+    let server = program.set("DLO_WEB__PROBES_LISTEN", "127.0.0.1:0").open().await;
+    let line = server.line(SAID).await;
+    let address = line.split_once(SAID).unwrap().1.split_whitespace().next().unwrap();
+    let client = http().timeout(PATIENCE).build().unwrap();
+    let ask = async |path: &str| client.get(format!("{address}{path}")).header("host", "dlo.svc").send().await.unwrap();
+    for path in ["/metrics", "/healthz"] {
+        assert_eq!(ask(path).await.status(), 200, "{path}");
+    }
+    for path in ["/", "/letters", "/api/v1/letters", "/events"] {
+        assert_eq!(ask(path).await.status(), 404, "{path}");
+    }
+    assert_eq!(server.get("/metrics").await.status(), 401, "on the other port it is as before");
 }

@@ -163,12 +163,22 @@ async fn by_an_openid_provider() {
     assert_eq!(desk.status(id).await, Status::Discarded);
     scene.open("/users").await;
     scene.reads("main", "Your role, operator, may not").await;
+    disable(&desk, true).await;
+    scene.is_at("/sign-in?next=/users").await;
+    disable(&desk, false).await;
+    // The provider still knows who it is.
+    scene.click("a.btn-primary").await;
+    scene.is_at("/users").await;
+    scene.reads(".side-who", "otto · operator").await;
     scene.click(".side-who button").await;
     // On to the provider, which asks whether one signs out there, too.
     scene.sees(&format!("location.origin === {}", json!(provider.issuer))).await;
     scene.open("/letters").await;
     scene.is_at("/sign-in?next=/letters").await;
-    desk.users.disable(ON_CALL, true, &Actor::command_line()).await.unwrap();
+}
+
+async fn disable(desk: &Desk, is_disabled: bool) {
+    desk.users.disable(ON_CALL, is_disabled, &Actor::command_line()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -201,7 +211,7 @@ async fn by_a_proxy() {
     assert_eq!(desk.status(id).await, Status::Discarded);
     scene.open("/users").await;
     scene.reads("main", "Your role, operator, may not").await;
-    desk.users.disable(ON_CALL, true, &Actor::command_line()).await.unwrap();
+    disable(&desk, true).await;
     scene.open("/").await;
     scene.reads("main", "otto may not come in any more").await;
 }

@@ -18,6 +18,7 @@ use dead_letter_office::{
     domain::{access::Role, actor::Actor},
     web::Peer,
 };
+use tower::ServiceExt;
 
 use super::{
     answer::Answer,
@@ -71,6 +72,12 @@ impl Visit {
 
     pub async fn get(&self, desk: &Desk, path: &str) -> Answer {
         self.ask(desk, Method::GET, path, "", "").await
+    }
+
+    /// An answer without end.
+    pub async fn stream(&self, desk: &Desk, path: &str) -> Body {
+        let request = builder(Method::GET, path).header(header::COOKIE, &self.cookie).body(Body::empty()).unwrap();
+        desk.router().oneshot(request).await.unwrap().into_body()
     }
 
     /// Posts a form.
