@@ -9,16 +9,16 @@ use std::{
 };
 
 use amqp_message::{error_report::ErrorReport, field::FieldValue, message::Properties};
-use axum::http::Method;
+use axum::{body::Body, http::Request};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use dead_letter_office::domain::{command::Command, letter::LetterId};
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
 use super::{
     answer::Look,
     dead::dead_in,
-    desk::{DECODE_MAX_BYTES, Desk},
+    desk::{DECODE_MAX_BYTES, Desk, MAIN, builder},
     form::submit,
     groups::sort,
     openapi::calls,
@@ -167,6 +167,91 @@ fn queries(path: &str) -> Vec<String> {
     }
 }
 
+/// What a way in is asked with.
+enum With {
+    Nothing,
+    Body(Value),
+    Form(Vec<(&'static str, &'static str)>),
+}
+
+/// Something that it takes, and of that what has it show most. One that is new fails here until it is said.
+fn with_what(way: &str, id: &str) -> With {
+    let (method, path) = way.split_once(' ').unwrap();
+    match path {
+        _ if method == "GET" => With::Nothing,
+        _ if method == "DELETE" => With::Nothing,
+        _ if path.starts_with("/api/") => body_of(path, id),
+        _ => With::Form(form_of(path)),
+    }
+}
+
+fn body_of(path: &str, id: &str) -> With {
+    let path = path.strip_prefix("/api/v1/").unwrap();
+    With::Body(match path {
+        "actions/preview" => json!({"action": "retry", "filter": {"status": "open"}, "merge_patch": {"name": "Q"}}),
+        "actions" => json!({"action": "importance", "importance": "high", "filter": {"status": "open"}}),
+        "decode" => json!({"body_base64": "e30=", "headers": {}}),
+        "digests/preview" | "digests/send" => json!({}),
+        "grouping-rules" | "grouping-rules/preview" => json!({"name": "account", "pattern": "for [^ ]+"}),
+        "groups/actions" => json!({"action": "acknowledge", "ids": [id_or_none(id)]}),
+        "groups/merge" => json!({"ids": [id_or_none(id)]}),
+        "groups/{id}" | "letters/{id}" => json!({"note": "seen"}),
+        "groups/{id}/acknowledge" | "groups/{id}/reopen" | "groups/{id}/resolve" | "groups/{id}/unmerge" => json!({}),
+        "groups/{id}/snooze" => json!({"until": "1h"}),
+        "letters/{id}/discard" | "letters/{id}/reopen" => json!({}),
+        "letters/{id}/retry" => json!({"delay": "1h"}),
+        "mappings" | "mappings/{id}" => json!({"message_type": "lab.v1.Person", "queue": "elsewhere"}),
+        "markers" => json!({"kind": "deploy", "title": "4711"}),
+        "policies" | "policies/{id}" => json!({"queues": "elsewhere", "delays": ["10s"]}),
+        "queues/{broker}/{queue}/pause" | "queues/{broker}/{queue}/resume" => json!({}),
+        "rules" | "rules/{id}" => json!({"name": "zoe", "when": "payload.name == 'Zoe'", "importance": "low"}),
+        "rules/order" => json!({"ids": []}),
+        "rules/test" => json!({"when": "payload.name == 'Zoe'"}),
+        "views" | "views/{id}" => json!({"name": "all", "query": "status=all"}),
+        "jobs/{id}/cancel" | "jobs/{id}/pause" | "jobs/{id}/resume" | "jobs/{id}/undo" | "rules/apply" | "schemas" => {
+            return With::Nothing;
+        }
+        other => panic!("say what {other} is asked with"),
+    })
+}
+
+/// Where a way has no id in its path.
+fn id_or_none(id: &str) -> &str {
+    if id.is_empty() { "0198a000-0000-7000-8000-000000000000" } else { id }
+}
+
+fn form_of(path: &str) -> Vec<(&'static str, &'static str)> {
+    const NOW: (&str, &str) = ("until", "1795262400000000");
+    match path {
+        "/letters/all" | "/scheduled/all" | "/groups/{id}/all" => {
+            vec![("part", "edit"), ("action", "retry"), NOW, ("merge_patch", "{\"name\": \"Q\"}")]
+        }
+        "/letters/{id}/edit" => vec![("text", "{}")],
+        "/groups/{id}/note" => vec![("note", "seen")],
+        "/groups/actions" | "/letters/actions" => vec![("action", "note"), ("note", "seen")],
+        "/rules/check" | "/rules/set" => vec![("name", "zoe"), ("expression", "true"), ("importance", "low")],
+        "/groups/rules/check" | "/groups/rules/add" => vec![("name", "page"), ("pattern", "for [^ ]+")],
+        "/letters/columns" => vec![("column", "payload.ssn"), ("back", "/letters")],
+        "/markers/set" => vec![("kind", "deploy"), ("title", "4711")],
+        "/views/set" => vec![("name", "page"), ("query", "status=all")],
+        "/policies/set" => vec![("queues", "elsewhere"), ("delays", "10s")],
+        "/schemas/map" => vec![("message_type", "lab.v1.Person"), ("queue", "elsewhere")],
+        "/get-started/test" | "/groups/{id}/unmerge" | "/jobs/{id}/pause" | "/jobs/{id}/resume" | "/jobs/{id}/cancel"
+        | "/jobs/{id}/undo" | "/queues/{broker}/{queue}/pause" | "/queues/{broker}/{queue}/resume"
+        | "/policies/unset" | "/digests/send" | "/rules/remove" | "/rules/move" | "/rules/apply" | "/rules/cancel"
+        | "/groups/rules/remove" | "/views/remove" | "/views/restore" | "/markers/remove" | "/schemas/upload"
+        | "/schemas/remove" | "/schemas/unmap" | "/sign-in" | "/sign-out" | "/set-up" | "/account/password"
+        | "/account/sessions" | "/account/tokens" | "/account/revoke" | "/users/add" | "/users/change"
+        | "/users/revoke" => Vec::new(),
+        other => panic!("say what {other} is asked with"),
+    }
+}
+
+fn from_here(method: &str, path: &str) -> Request<Body> {
+    let request = builder(method.parse().unwrap(), path).header("sec-fetch-site", "same-origin");
+    request.body(Body::empty()).unwrap()
+}
+
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -233,25 +318,27 @@ async fn told_by_ways_in(desk: &Desk, bodies: &[TestBody]) -> Vec<String> {
     // What only looks before what changes something.
     let mut ways = ways_in(desk).await;
     ways.sort_by_key(|way| !way.starts_with("GET"));
-    let mut found = 0;
+    let (mut found, mut taken) = (0, 0);
     for way in &ways {
         let (method, path) = way.split_once(' ').unwrap();
         for (name, id) in ids_for(desk, path, &letters).await {
             for query in queries(path) {
-                let asked = format!("{}{query}", path.replace("{id}", &id));
-                let answer = match method {
-                    "GET" => desk.get(&asked).await,
-                    _ if path.starts_with("/api") => {
-                        desk.call(method.parse::<Method>().unwrap(), &asked, &json!({})).await
-                    }
-                    _ => submit(desk, &asked, &[]).await,
+                let path = path.replace("{id}", &id).replace("{broker}", MAIN).replace("{queue}", "orders");
+                let asked = format!("{path}{query}");
+                let answer = match with_what(way, &id) {
+                    With::Nothing if method == "GET" => desk.get(&asked).await,
+                    With::Nothing => desk.send(from_here(method, &asked)).await,
+                    With::Body(body) => desk.call(method.parse().unwrap(), &asked, &body).await,
+                    With::Form(pairs) => submit(desk, &asked, &pairs).await,
                 };
                 found += usize::from(method == "GET" && answer.status == 200);
+                taken += usize::from(method != "GET" && answer.status < 400);
                 leaks.extend(told(&format!("{name}: {method} {asked}"), &answer.text()));
             }
         }
     }
     assert!(found > 10 + 15 * letters.len(), "only {found} answers");
+    assert!(taken > 25, "only {taken} calls were taken");
     leaks
 }
 

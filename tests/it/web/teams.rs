@@ -77,6 +77,30 @@ fn shows_counts(method: &str, path: &str) -> bool {
     }
 }
 
+/// What else shows what there is, where it is asked for something: words that exist, and what would match.
+const ASKED_FOR: [&str; 11] = [
+    "/letters/completions?q=queue:",
+    "/letters/completions?q=type:",
+    "/letters/completions?q=payload.of:",
+    "/letters?q=boom",
+    "/letters?q=-nothing&status=all",
+    "/letters?queue_glob=*&status=all&sort=importance",
+    "/letters/in-common?status=all",
+    "/groups?queue_glob=*&state=all",
+    "/queues?queue_glob=*",
+    "/api/v1/letters?status=all&q=boom",
+    "/api/v1/letters/export?format=ndjson&status=all",
+];
+
+/// Calls that change nothing and show what they would be about.
+fn previews() -> [(&'static str, Value); 3] {
+    [
+        ("/api/v1/actions/preview", json!({"action": "discard", "filter": {"status": "open"}})),
+        ("/api/v1/digests/preview", json!({})),
+        ("/api/v1/rules/test", json!({"when": "true"})),
+    ]
+}
+
 struct World {
     desk: Desk,
     ours: LetterId,
@@ -189,8 +213,12 @@ async fn nothing_tells_what_another_team_has() {
         let ask_all = async || {
             let mut answers = Vec::new();
             for (n, visit) in askers.iter().enumerate() {
-                for path in &asked {
+                for path in asked.iter().chain(&ASKED_FOR) {
                     answers.push((format!("{path} by {n}"), told(&visit.get(&desk, path).await)));
+                }
+                for (path, body) in previews() {
+                    let answer = call(&desk, visit, Method::POST, path, &body).await;
+                    answers.push((format!("{path} by {n}"), told(&answer)));
                 }
             }
             answers
