@@ -184,7 +184,8 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     desk.clock.advance(begun.since(desk.clock.now()));
     looks(desk, lost_for(22)).await;
     let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;
-    let hidden = desk.receive(fresh("accounts", 7).of(Importance::Low).body(ACCOUNT)).await;
+    let hidden = fresh("accounts", 7).of(Importance::Low).body(ACCOUNT);
+    let hidden = desk.receive(failed_with(hidden, "no such account")).await;
     // Where they are left unsorted for a minute the server says so, above a page that may be just coming.
     sort(desk).await;
     let types = [
