@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     database::{self, TestDatabase},
     letters::{APART, store_letters},
+    support::postgres::Postgres,
 };
 
 /// Letters that are copied. They fail in all [`GROUPS`].
@@ -25,6 +26,22 @@ pub const GROUPS: u32 = QUEUES * ERRORS;
 /// Fills it with a multiple of [`ORIGINALS`].
 pub async fn fill(database: TestDatabase, letters: u32) -> TestDatabase {
     fill_by(database, letters, queue).await
+}
+
+/// Has databases with few letters and with many compared, of each kind that there is.
+pub async fn few_and_many(
+    few: u32,
+    many: u32,
+    mut compare: impl AsyncFnMut(&'static str, &TestDatabase, &TestDatabase),
+) {
+    let of_sqlite = (fill(TestDatabase::sqlite().await, few).await, fill(TestDatabase::sqlite().await, many).await);
+    compare("SQLite", &of_sqlite.0, &of_sqlite.1).await;
+    drop(of_sqlite);
+    if let Some(postgres) = Postgres::durable() {
+        let few = fill(TestDatabase::postgres(&postgres).await, few).await;
+        let many = fill(TestDatabase::postgres(&postgres).await, many).await;
+        compare("Postgres", &few, &many).await;
+    }
 }
 
 /// The same over so many queues, each with letters of every importance.

@@ -2,13 +2,10 @@
 
 use crate::{
     database::TestDatabase,
-    full::{GROUPS, fill},
+    full::{GROUPS, few_and_many},
     pages::{FEW, MANY},
     server::Server,
-    support::{
-        postgres::Postgres,
-        rabbit::{Rabbit, Vhost},
-    },
+    support::rabbit::{Rabbit, Vhost},
 };
 
 /// How long a page may take, and how many times as long as at few letters.
@@ -18,15 +15,7 @@ const RATIO: f64 = 1.5;
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
     println!("\npages at {MANY} letters in {GROUPS} groups against {FEW} in as many");
-    let few = fill(TestDatabase::sqlite().await, FEW).await;
-    let many = fill(TestDatabase::sqlite().await, MANY).await;
-    compare("SQLite", rabbit, &few, &many).await;
-    drop((few, many));
-    if let Some(postgres) = Postgres::durable() {
-        let few = fill(TestDatabase::postgres(&postgres).await, FEW).await;
-        let many = fill(TestDatabase::postgres(&postgres).await, MANY).await;
-        compare("Postgres", rabbit, &few, &many).await;
-    }
+    few_and_many(FEW, MANY, async |name, few, many| compare(name, rabbit, few, many).await).await;
 }
 
 async fn compare(database: &str, rabbit: &Rabbit, few: &TestDatabase, many: &TestDatabase) {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::{
     MESSAGES, broker,
     database::TestDatabase,
-    full::fill,
+    full::few_and_many,
     server::{ROUNDS, Server},
-    support::{postgres::Postgres, process::wait_until, rabbit::Rabbit},
+    support::{process::wait_until, rabbit::Rabbit},
 };
 
 pub const FEW: u32 = 10_000;
@@ -25,16 +25,13 @@ const REQUESTS: [(&str, &str, Option<f64>); 4] = [
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
     println!("\npages at {MANY} letters against {FEW}, median and p95 of {ROUNDS} requests");
-    let few = fill(TestDatabase::sqlite().await, FEW).await;
-    let many = fill(TestDatabase::sqlite().await, MANY).await;
-    compare("SQLite", rabbit, &few, &many).await;
-    memory(rabbit, &many).await;
-    drop((few, many));
-    if let Some(postgres) = Postgres::durable() {
-        let few = fill(TestDatabase::postgres(&postgres).await, FEW).await;
-        let many = fill(TestDatabase::postgres(&postgres).await, MANY).await;
-        compare("Postgres", rabbit, &few, &many).await;
-    }
+    few_and_many(FEW, MANY, async |name, few, many| {
+        compare(name, rabbit, few, many).await;
+        if name == "SQLite" {
+            memory(rabbit, many).await;
+        }
+    })
+    .await;
 }
 
 async fn compare(database: &str, rabbit: &Rabbit, few: &TestDatabase, many: &TestDatabase) {

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::{
     database::TestDatabase,
-    full::fill,
+    full::few_and_many,
     pages::{FEW, MANY},
     server::Server,
-    support::{postgres::Postgres, process::wait_until, rabbit::Rabbit},
+    support::{process::wait_until, rabbit::Rabbit},
 };
 
 /// Milliseconds at p95, and how many times as long as at few letters.
@@ -31,15 +31,7 @@ const SEARCHES: [(&str, &str); 8] = [
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
     println!("\nsearches at {MANY} letters against {FEW}");
-    let few = fill(TestDatabase::sqlite().await, FEW).await;
-    let many = fill(TestDatabase::sqlite().await, MANY).await;
-    compare("SQLite", rabbit, &few, &many).await;
-    drop((few, many));
-    if let Some(postgres) = Postgres::durable() {
-        let few = fill(TestDatabase::postgres(&postgres).await, FEW).await;
-        let many = fill(TestDatabase::postgres(&postgres).await, MANY).await;
-        compare("Postgres", rabbit, &few, &many).await;
-    }
+    few_and_many(FEW, MANY, async |name, few, many| compare(name, rabbit, few, many).await).await;
 }
 
 async fn compare(database: &str, rabbit: &Rabbit, few: &TestDatabase, many: &TestDatabase) {

@@ -41,10 +41,7 @@ use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-use counts::{
-    facet_scope::FacetIds,
-    seen::{FacetKeys, SeenFacet},
-};
+use counts::{facet_scope::FacetIds, facets::SeenFacet, seen::FacetKeys};
 use db::{Db, on};
 use groups::{counts::Alike, filter::Place};
 

@@ -1,12 +1,11 @@
 //! Facets: what letters are filtered and counted by.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use amqp_message::death::Reason;
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
-use super::seen::SeenFacet;
 use crate::{
     domain::{
         filter::{FacetCount, LetterFilter},
@@ -51,6 +50,9 @@ impl FacetKey {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FacetId(pub(crate) i64);
+
+/// A facet, what it stands for, and how many letters it has.
+pub(crate) type SeenFacet = (FacetId, Arc<FacetKey>, u64);
 
 /// Facets that a filter lets through, with their kept counts.
 pub(crate) struct Matching {

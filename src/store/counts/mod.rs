@@ -22,9 +22,8 @@ use sqlx::{Encode, QueryBuilder, Type};
 use super::{
     StoreError, StoreReader,
     counts::{
-        facets::{GroupHome, Matching, facet_count},
+        facets::{GroupHome, Matching, SeenFacet, facet_count},
         kept::Counted,
-        seen::SeenFacet,
         slices::{HOUR, SLICE, Unit},
     },
     db::{

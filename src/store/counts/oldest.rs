@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 
-use super::seen::SeenFacet;
+use super::facets::SeenFacet;
 use crate::{
     domain::{
         filter::LetterFilter,

@@ -10,7 +10,7 @@ use std::{
 
 use sqlx::{Database, FromRow, QueryBuilder};
 
-use super::facets::{FacetId, FacetKey};
+use super::facets::{FacetId, FacetKey, SeenFacet};
 use crate::{
     domain::filter::LetterFilter,
     store::{
@@ -18,9 +18,6 @@ use crate::{
         db::{Sql, on},
     },
 };
-
-/// A facet, what it stands for, and how many letters it has.
-pub(crate) type SeenFacet = (FacetId, Arc<FacetKey>, u64);
 
 /// So many are kept; there are more only where names are made up all the time.
 const MOST_KEPT: usize = 100_000;

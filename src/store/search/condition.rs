@@ -15,7 +15,7 @@ use crate::{
         search::{Area, Condition, Words},
     },
     store::{
-        counts::{facets::FacetKey, seen::SeenFacet},
+        counts::facets::{FacetKey, SeenFacet},
         db::id_list::numbers,
     },
 };
