@@ -68,23 +68,42 @@ on("click", "#live", () => {
   if (!isPaused) shown();
 });
 
+// Above the page it would push away what somebody is about to press.
+const layOver = () => {
+  const room = one("#health-room");
+  if (!room || room.hasAttribute("data-late")) return;
+  room.style.minHeight = `${room.getBoundingClientRect().height}px`;
+  room.setAttribute("data-late", "");
+};
+
+on("click", "#health-room [data-details]", () => {
+  const room = one("#health-room");
+  room.removeAttribute("data-late");
+  room.style.minHeight = "";
+  scrollTo({ top: 0 });
+});
+
 const show = (cut) => {
   clearTimeout(cutTimer);
   cutTimer = 0;
   isCut = cut;
   showState();
   const notice = one("#connection");
-  if (notice) notice.hidden = !cut;
+  if (!notice || notice.hidden !== cut) return;
+  layOver();
+  notice.hidden = !cut;
 };
 
 const hearOfHealth = (data) => {
   const was = isAway();
   isUntold = data === "away";
-  one("#away").hidden = !isUntold || Boolean(one("#health[data-away]"));
+  const isOther = !isUntold && one("#health")?.dataset.health !== data;
+  const hidden = !isUntold || Boolean(one("#health[data-away]"));
+  if (isOther || one("#away").hidden !== hidden) layOver();
+  one("#away").hidden = hidden;
   showState();
-  if (isUntold) return;
-  if (one("#health")?.dataset.health !== data) htmx.trigger(document.body, "dlo:health");
-  else if (was) change();
+  if (isOther) htmx.trigger(document.body, "dlo:health");
+  else if (was && !isUntold) change();
 };
 
 const hear = () => {

@@ -33,7 +33,7 @@ const fade = () => {
   }, SHOWN_FOR);
 };
 
-on("click", "[data-dismiss]", (button) => button.closest(".toast-box").remove());
+on("click", "[data-dismiss]", (button) => button.closest(".toast-box, .health-item").remove());
 
 new MutationObserver(fade).observe(one("#toasts"), { childList: true });
 fade();

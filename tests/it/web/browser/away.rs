@@ -85,6 +85,9 @@ async fn a_click_says_what_is_wrong(scene: &Scene) {
     scene.check_quiet().await;
 }
 
+/// Where what somebody reads and presses is.
+const TOP: &str = "document.querySelector('#main').getBoundingClientRect().top";
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_that_goes_away_is_told_by_the_open_page() {
     let Some(mut rabbit) = Rabbit::doomed().await else { return };
@@ -97,9 +100,20 @@ async fn a_broker_that_goes_away_is_told_by_the_open_page() {
     let scene = Scene::at(browser, server.open().await).await;
     scene.open("/letters").await;
     scene.sees("!document.querySelector('#health .health-item')").await;
+    // It said so before it was connected, which has kept its room.
+    scene.open("/letters").await;
+    let top = scene.ask(TOP).await;
     rabbit.stop().await;
     scene.reads("#health", &format!("No connection to broker {MAIN}")).await;
+    assert_eq!(scene.ask(TOP).await, top, "what was read has moved");
+    scene.sees("!document.querySelector('#health').innerText.includes('dlo keeps trying')").await;
+    scene.click("#health [data-details]").await;
+    scene.sees("document.querySelector('#health').innerText.includes('dlo keeps trying')").await;
+    scene.open("/letters").await;
+    let top_below_notice = scene.ask(TOP).await;
+    assert_ne!(top_below_notice, top, "the next page has room for it");
     rabbit.start().await;
     scene.sees("!document.querySelector('#health .health-item')").await;
+    assert_eq!(scene.ask(TOP).await, top_below_notice, "what was read has moved");
     scene.check_quiet().await;
 }

@@ -100,6 +100,39 @@ async fn a_list_has_its_place_before_the_letter_beside_it_has_come() {
     }
 }
 
+/// Chips that are more than a line beside what is done with them.
+#[tokio::test]
+async fn chips_have_their_places_before_the_rest_has_come() {
+    let desk = Desk::open().await;
+    let long = "very.long-name.of-a-queue.".repeat(4);
+    let id = desk.receive(failed_with(fresh(&long, 6), "no rate")).await;
+    sort(&desk).await;
+    let group = group_of(&desk, id).await.replace("/groups/", "group=");
+    let Some(scene) = Scene::over(&desk).await else { return };
+    for width in [1024, 1280] {
+        scene.browser.set_viewport(width, 900).await;
+        for ends_before in
+            ["<a class=\"chip-clear\"", "<details class=\"menu-box menu-end letters-save\"", "<div id=\"received\""]
+        {
+            scene.open(&format!("/letters?{group}&queue={long}")).await;
+            let places = scene.ask(&PLACES_OF_CHIPS.replace("ENDS", ends_before)).await;
+            assert_eq!(places["then"], places["now"], "{ends_before} at {width}");
+        }
+    }
+}
+
+/// Where they are now, and were as long as nothing behind that had come.
+const PLACES_OF_CHIPS: &str = "(async () => {
+    const place = (part) => { const { left, top } = part.getBoundingClientRect(); return [left, top]; };
+    const places = () => [...document.querySelectorAll('.chip-groups > *')].map(place);
+    const now = places();
+    const whole = await (await fetch(location.href)).text();
+    const come = new DOMParser().parseFromString(whole.split('ENDS')[0], 'text/html');
+    document.body.innerHTML = come.body.innerHTML;
+    const then = places();
+    return { now: now.slice(0, then.length), then };
+})()";
+
 /// How wide the list is now, and was as long as nothing behind it had come.
 const WIDTHS_WITHOUT_PANE: &str = "(async () => {
     const width = () => document.querySelector('.list-box').getBoundingClientRect().width;
@@ -152,6 +185,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/groups?queue=none".to_owned(),
         group.clone(),
         format!("{group}?all=discard"),
+        format!("{group}/split?field=payload.n"),
         format!("/letters?{}", group.replace("/groups/", "group=")),
         format!("/queues/main/{long}"),
         "/queues/main/texts.persist".to_owned(),
@@ -186,7 +220,6 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;
     let hidden = fresh("accounts", 7).of(Importance::Low).body(ACCOUNT);
     let hidden = desk.receive(failed_with(hidden, "no such account")).await;
-    // Where they are left unsorted for a minute the server says so, above a page that may be just coming.
     sort(desk).await;
     let types = [
         format!("/letters/{guessed}"),
