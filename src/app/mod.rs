@@ -31,7 +31,7 @@ use crate::{
     services::{
         change_feed::DatabaseWatch,
         clock_watch::ClockWatch,
-        enrichment::Enrichment,
+        enrichment::{Enrichment, SoFar},
         group_moves::GroupMoves,
         grouping_rules::Regrouping,
         health::{HealthWatch, Probe},
@@ -130,11 +130,12 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
             lifecycle.spawn("scheduler", scheduler.run(lifecycle.stopping()));
         }
     }
-    let Services { policies, rules, grouping_rules, schemas, feed, .. } = &services;
+    let Services { policies, rules, grouping_rules, group_splits, schemas, feed, .. } = &services;
     let settings = Settings {
         policies: policies.clone(),
         rules: rules.clone(),
         grouping_rules: grouping_rules.clone(),
+        group_splits: group_splits.clone(),
         schemas: schemas.clone(),
         changes: feed.subscribe(),
     };
@@ -154,10 +155,11 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
             schemas: services.schemas.clone(),
             rules: services.rules.clone(),
             grouping_rules: services.grouping_rules.clone(),
+            group_splits: services.group_splits.clone(),
             clock: services.clock.clone(),
             metrics: services.metrics.clone(),
             feed: services.feed.clone(),
-            done_with: None,
+            so_far: SoFar::default(),
         };
         lifecycle.start_worker(enrichment);
         let (store, clock) = (Arc::clone(&services.store), services.clock.clone());

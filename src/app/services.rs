@@ -15,6 +15,7 @@ use crate::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
+        group_splits::GroupSplits,
         grouping_rules::GroupingRules,
         health::{Health, WorkerBoard},
         incidents,
@@ -37,6 +38,7 @@ pub(super) struct Services {
     pub(super) policies: Policies,
     pub(super) rules: Rules,
     pub(super) grouping_rules: GroupingRules,
+    pub(super) group_splits: GroupSplits,
     pub(super) schemas: Schemas,
     pub(super) reader: Reader,
     pub(super) board: BrokerBoard,
@@ -89,6 +91,9 @@ impl Services {
         grouping_rules.reload().await?;
         let schemas = Schemas::new(changes.clone(), clock.clone());
         schemas.reload().await?;
+        let reader = Reader::new(schemas.clone(), config.decode.clone());
+        let group_splits = GroupSplits::new(changes.clone(), reader.clone(), clock.clone());
+        group_splits.reload().await?;
         let outbox = Wakeup::default();
         let board = board(config, roles);
         let digests = Digests::new(
@@ -112,7 +117,8 @@ impl Services {
             policies,
             rules,
             grouping_rules,
-            reader: Reader::new(schemas.clone(), config.decode.clone()),
+            group_splits,
+            reader,
             schemas,
             health: Health::new(board.clone(), workers.clone(), clock.clone()),
             workers,

@@ -92,6 +92,7 @@ pub(super) fn start(
         policies: services.policies,
         rules: services.rules,
         grouping_rules: services.grouping_rules,
+        group_splits: services.group_splits,
         causes: Causes::new(services.reader.clone()),
         reader: services.reader,
         schemas: services.schemas,

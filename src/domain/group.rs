@@ -20,6 +20,17 @@ pub struct GroupKey {
     pub reason: Reason,
     /// Without what differs from letter to letter; empty where no error is recorded.
     pub error: String,
+    /// Where a group was [split](super::split) by a field.
+    pub part: Option<GroupPart>,
+}
+
+/// What the letters of a part of a group have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupPart {
+    /// The group that was split.
+    pub of: GroupId,
+    /// `currency: EUR`
+    pub what: String,
 }
 
 impl GroupKey {
@@ -28,7 +39,8 @@ impl GroupKey {
         let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
         let what = self.message_type.as_deref().map_or_else(|| "Letters".to_owned(), short);
         let queue = self.queue.as_deref().unwrap_or("an unknown queue");
-        format!("{what} in {queue}")
+        let part = self.part.as_ref().map(|part| format!(", {}", part.what)).unwrap_or_default();
+        format!("{what} in {queue}{part}")
     }
 }
 

@@ -49,6 +49,7 @@ pub mod saved_view;
 pub(crate) mod schedule;
 pub mod schema;
 pub mod search;
+pub mod split;
 pub mod storm;
 pub mod telling;
 pub mod version;

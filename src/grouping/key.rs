@@ -26,6 +26,10 @@ pub fn id(key: &GroupKey) -> GroupId {
         hasher.update(&length.to_le_bytes());
         hasher.update(part.unwrap_or_default().as_bytes());
     }
+    // Only where there is one: what was known before there were parts keeps its name.
+    if let Some(part) = &key.part {
+        hasher.update(part.what.as_bytes());
+    }
     GroupId::from_uuid(Uuid::from_u128(hasher.digest128()))
 }
 
@@ -34,6 +38,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::domain::group::GroupPart;
     use amqp_message::death::Reason;
 
     fn key(broker: &str, queue: Option<&str>, message_type: Option<&str>, reason: Reason, error: &str) -> GroupKey {
@@ -43,6 +48,7 @@ mod tests {
             message_type: message_type.map(str::to_owned),
             reason,
             error: error.to_owned(),
+            part: None,
         }
     }
 
@@ -73,8 +79,10 @@ mod tests {
             key("a", Some("b"), Some("c"), Reason::Rejected, ""),
             key("a", Some("b"), Some("c"), Reason::Rejected, "e"),
         ];
-        let ids: BTreeSet<GroupId> = keys.iter().map(id).collect();
-        assert_eq!(ids.len(), keys.len());
+        let part = GroupPart { of: id(&keys[0]), what: "currency: EUR".to_owned() };
+        let parts = keys.iter().map(|key| GroupKey { part: Some(part.clone()), ..key.clone() });
+        let ids: BTreeSet<GroupId> = keys.iter().cloned().chain(parts).map(|key| id(&key)).collect();
+        assert_eq!(ids.len(), 2 * keys.len());
         assert_eq!(id(&keys[0]), id(&keys[0].clone()));
     }
 }

@@ -68,6 +68,7 @@ mod tests {
             message_type: None,
             reason: Reason::Rejected,
             error: error.to_owned(),
+            part: None,
         };
         KnownGroup { id: key::id(&key), key, into: None, letters, first_seen: Timestamp::default() }
     }

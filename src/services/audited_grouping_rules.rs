@@ -9,13 +9,13 @@ use crate::{
         group::{GroupId, GroupKey},
         grouping_rule::GroupingRule,
     },
-    store::{RuleAdded, StoreError},
+    store::{GroupingRuleAdded, StoreError},
 };
 
 impl AuditedStore {
-    pub(crate) async fn add_grouping_rule(&self, rule: &GroupingRule) -> Result<RuleAdded, StoreError> {
+    pub(crate) async fn add_grouping_rule(&self, rule: &GroupingRule) -> Result<GroupingRuleAdded, StoreError> {
         let added = self.store.add_grouping_rule(rule).await?;
-        if added == RuleAdded::Yes {
+        if added == GroupingRuleAdded::Yes {
             self.log_setting(&rule.entry("add", &rule.by, rule.set_at));
         }
         Ok(added)

@@ -1,4 +1,4 @@
-//! Merging groups and splitting them again, which is a change that somebody makes.
+//! Merging groups and splitting them, which is a change that somebody makes.
 
 use amqp_message::time::Timestamp;
 
@@ -9,6 +9,7 @@ use crate::{
         actor::Actor,
         group::GroupId,
         merge::{MergeRefusal, Merged},
+        split::{GroupSplit, SplitRefusal},
     },
     store::{MergeOrder, StoreError},
 };
@@ -46,6 +47,30 @@ impl AuditedStore {
             self.moves("unmerge", &split.from, by, at).await?;
         }
         Ok(split)
+    }
+
+    /// Splits a group by a field.
+    pub(crate) async fn split_group(&self, split: &GroupSplit) -> Result<Result<(), SplitRefusal>, StoreError> {
+        let done = self.store.split_group(split).await?;
+        if done.is_ok() {
+            self.moves("split", &[split.group], &split.by, split.at).await?;
+            self.feed.settings_changed();
+        }
+        Ok(done)
+    }
+
+    /// Merges the parts of a group into it.
+    pub(crate) async fn join_parts(
+        &self,
+        id: GroupId,
+        by: &Actor,
+    ) -> Result<Result<Vec<GroupId>, SplitRefusal>, StoreError> {
+        let at = self.clock.now();
+        let joined = self.store.join_parts(id, MergeOrder { by, at }).await?;
+        if joined.is_ok() {
+            self.moves("join", &[id], by, at).await?;
+        }
+        Ok(joined)
     }
 
     async fn moves(&self, action: &str, groups: &[GroupId], by: &Actor, at: Timestamp) -> Result<(), StoreError> {

@@ -11,12 +11,14 @@ use std::{
 use super::decoding::{
     confirmed::{Confirmed, ConfirmedTypes},
     reader::{Reader, off_the_runtime},
+    reading::Library,
     values,
 };
 use crate::{
     domain::{
         column::Column,
         letter::{Letter, LetterId, LetterSummary},
+        split::{LONGEST_VALUE, Said},
     },
     store::{StoreError, StoreReader},
 };
@@ -25,8 +27,6 @@ use crate::{
 pub const MOST_BYTES: u64 = 64 << 10;
 /// Values of one letter that are looked at.
 const MOST_VALUES: usize = 1_000;
-/// Characters of a value.
-const LONGEST: usize = 80;
 
 /// A column that there is something in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,13 +47,37 @@ pub async fn of_letters(
     if columns.is_empty() {
         return Ok(HashMap::new());
     }
-    let said = |values: &[Value], column: &Column| {
-        let its = values.iter().filter(|value| value.path == column.path()).map(|value| &*value.text);
-        shortened(&its.collect::<Vec<_>>().join(", "))
-    };
     let read = read(store, reader, letters).await?;
-    let row = |(id, values): (LetterId, Vec<Value>)| (id, columns.iter().map(|column| said(&values, column)).collect());
+    let text = |values: &[Value], column: &Column| said(values, column).unwrap_or_default();
+    let row = |(id, values): (LetterId, Vec<Value>)| (id, columns.iter().map(|column| text(&values, column)).collect());
     Ok(read.into_iter().map(row).collect())
+}
+
+/// What letters say in one column; those whose bodies are large are left out.
+pub async fn said_by_letters(
+    store: &StoreReader,
+    reader: &Reader,
+    letters: &[LetterSummary],
+    column: &Column,
+) -> Result<Vec<Said>, StoreError> {
+    Ok(read(store, reader, letters).await?.iter().map(|(_, values)| said(values, column)).collect())
+}
+
+/// What one letter says in a column; `None` where its body is too large to be read for that.
+pub(super) fn said_by(
+    (reader, library): (&Reader, &Library),
+    letter: &Letter,
+    confirmed: &Confirmed,
+    column: &Column,
+) -> Option<Said> {
+    let is_small = letter.summary.size <= MOST_BYTES;
+    is_small.then(|| said(&values_of((reader, library), letter, confirmed, true), column))
+}
+
+/// `None` where there is nothing of that path.
+fn said(values: &[Value], column: &Column) -> Said {
+    let its: Vec<&str> = values.iter().filter(|value| value.path == column.path()).map(|value| &*value.text).collect();
+    if its.is_empty() { None } else { Some(shortened(&its.join(", "))) }
 }
 
 /// The columns there are in these letters, those of most letters first.
@@ -100,27 +124,36 @@ async fn read(
     let (library, reader) = (reader.library().await, reader.clone());
     let read = move || {
         let read = |(letter, confirmed, shows_payload): &(Letter, Arc<Confirmed>, bool)| {
-            let (shown, reading) = reader.shown(&library, letter, confirmed);
-            let mut found = Vec::new();
-            let mut take = |path: &str, text: &str| {
-                if found.len() < MOST_VALUES {
-                    found.push(Value { path: path.to_owned(), text: text.to_owned() });
-                }
-            };
-            values::of_headers(&shown, *shows_payload, &mut take);
-            if *shows_payload {
-                values::of_payload(&reading, &mut take);
-            }
-            (letter.summary.id, found)
+            (letter.summary.id, values_of((&reader, &library), letter, confirmed, *shows_payload))
         };
         contents.iter().map(read).collect()
     };
     Ok(off_the_runtime(read).await)
 }
 
+fn values_of(
+    (reader, library): (&Reader, &Library),
+    letter: &Letter,
+    confirmed: &Confirmed,
+    shows_payload: bool,
+) -> Vec<Value> {
+    let (shown, reading) = reader.shown(library, letter, confirmed);
+    let mut found = Vec::new();
+    let mut take = |path: &str, text: &str| {
+        if found.len() < MOST_VALUES {
+            found.push(Value { path: path.to_owned(), text: text.to_owned() });
+        }
+    };
+    values::of_headers(&shown, shows_payload, &mut take);
+    if shows_payload {
+        values::of_payload(&reading, &mut take);
+    }
+    found
+}
+
 fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(LONGEST_VALUE) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }

@@ -22,7 +22,7 @@ use crate::{
         merge::KnownGroup,
     },
     grouping::{self, Rewriter},
-    store::{RuleAdded, StoreError, StoreReader},
+    store::{GroupingRuleAdded, StoreError, StoreReader},
 };
 
 /// Groups that are merged in one transaction, or shown of one merge.
@@ -147,9 +147,9 @@ impl GroupingRules {
         let name = name.trim().to_owned();
         let rule = GroupingRule { id: ids::uuid(set_at), name, pattern, placeholder, by: by.clone(), set_at };
         match self.changes.add_grouping_rule(&rule).await? {
-            RuleAdded::Yes => {}
-            RuleAdded::NameTaken => return Err(GroupingRuleError::NameTaken),
-            RuleAdded::TooMany => return Err(GroupingRuleError::TooMany),
+            GroupingRuleAdded::Yes => {}
+            GroupingRuleAdded::NameTaken => return Err(GroupingRuleError::NameTaken),
+            GroupingRuleAdded::TooMany => return Err(GroupingRuleError::TooMany),
         }
         self.apply(AT_ONCE).await?;
         Ok(rule)

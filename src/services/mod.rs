@@ -20,6 +20,7 @@ pub mod digests;
 pub mod enrichment;
 pub mod getting_started;
 pub mod group_moves;
+pub mod group_splits;
 pub mod grouping_rules;
 mod halving;
 pub mod health;

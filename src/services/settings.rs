@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     change_feed::Changes,
+    group_splits::GroupSplits,
     grouping_rules::GroupingRules,
     policies::Policies,
     rules::Rules,
@@ -18,11 +19,12 @@ use crate::store::StoreError;
 /// How soon a change is noticed that nobody announces: in the file of rules, on SQLite, or behind a pooler.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Policies, rules of both kinds, mappings and schemas. While the database does not answer, what is known stays in force.
+/// Policies, rules of both kinds, split groups, mappings and schemas. While the database does not answer, what is known stays in force.
 pub struct Settings {
     pub policies: Policies,
     pub rules: Rules,
     pub grouping_rules: GroupingRules,
+    pub group_splits: GroupSplits,
     pub schemas: Schemas,
     pub changes: watch::Receiver<Changes>,
 }
@@ -39,6 +41,7 @@ impl Worker for Settings {
         self.policies.reload().await?;
         self.rules.reload().await?;
         self.grouping_rules.reload().await?;
+        self.group_splits.reload().await?;
         self.schemas.reload().await?;
         Ok(Next::Later)
     }

@@ -36,7 +36,7 @@ impl From<Row> for GroupingRule {
 
 /// Whether a rule was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleAdded {
+pub enum GroupingRuleAdded {
     Yes,
     /// Another one has its name.
     NameTaken,
@@ -62,7 +62,7 @@ impl StoreReader {
 }
 
 impl Store {
-    pub async fn add_grouping_rule(&self, rule: &GroupingRule) -> Result<RuleAdded, StoreError> {
+    pub async fn add_grouping_rule(&self, rule: &GroupingRule) -> Result<GroupingRuleAdded, StoreError> {
         const NAMES: &str = "SELECT name FROM grouping_rules WHERE NOT is_removed";
         const ADD: &str = "INSERT INTO grouping_rules (id, name, pattern, placeholder, set_by, set_at, changed_at)
             VALUES ($1, $2, $3, $4, $5, $6, $6)";
@@ -70,10 +70,10 @@ impl Store {
         tx.lock_table(LOCK).await?;
         let names: Vec<String> = on!(&mut tx, |tx| sqlx::query_scalar(NAMES).fetch_all(&mut **tx).await?);
         if names.contains(&rule.name) {
-            return Ok(RuleAdded::NameTaken);
+            return Ok(GroupingRuleAdded::NameTaken);
         }
         if names.len() >= MOST_RULES {
-            return Ok(RuleAdded::TooMany);
+            return Ok(GroupingRuleAdded::TooMany);
         }
         on!(&mut tx, |tx| sqlx::query(ADD)
             .bind(rule.id)
@@ -87,7 +87,7 @@ impl Store {
             .map(drop)?);
         audit::append(&mut tx, &rule.entry("add", &rule.by, rule.set_at)).await?;
         tx.commit().await?;
-        Ok(RuleAdded::Yes)
+        Ok(GroupingRuleAdded::Yes)
     }
 
     /// Removes a rule; the answer is that one.

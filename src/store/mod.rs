@@ -7,8 +7,8 @@
 //!
 //! Counts are kept, not recounted. Every letter points to a *facet*, the combination of broker, queue, reason, status
 //! and importance it has at the moment; `facets` holds how many letters each has, `slices` the same over time, in slices
-//! of five minutes, and `days` in days and hours. A filter is first turned into the facets it lets through, and then every list is a merge of short
-//! index ranges and every count a sum over a small table, however many letters there are.
+//! of five minutes, and `days` in days and hours. A filter is first turned into the facets it lets through, and then every
+//! list is a merge of short index ranges and every count a sum over a small table, however many letters there are.
 
 mod access;
 mod announcements;
@@ -25,6 +25,7 @@ mod idempotency;
 mod jobs;
 mod letters;
 mod markers;
+mod memo;
 mod notifications;
 mod origin;
 mod retries;
@@ -38,12 +39,11 @@ mod watch;
 
 use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-use counts::{facet_scope::FacetIds, facets::SeenFacet, seen::FacetKeys};
+use counts::{facet_scope::FacetIds, seen::FacetKeys};
 use db::{Db, on};
-use groups::{counts::Alike, filter::Place};
+use memo::Memo;
 
 use crate::domain::rights::{Grants, QueueScope, Right};
 
@@ -55,9 +55,10 @@ pub use clock::SetBack;
 pub use counts::slices::SLICE;
 pub use dump::{DumpError, LEFT_OUT, exported_tables};
 pub use error::{ChangeError, StoreError};
-pub use grouping_rules::RuleAdded;
+pub use grouping_rules::GroupingRuleAdded;
 pub use groups::{
     merging::MergeOrder,
+    splitting::PlaceInGroup,
     state::{GroupOrder, GroupReport},
     waking::Waiting,
 };
@@ -92,12 +93,8 @@ pub struct StoreReader {
     scope: QueueScope,
     /// Of letters of other queues it is not told what is in them.
     payloads: QueueScope,
-    /// The facets of these queues, read once; only where it is for one request.
-    seen: Option<Arc<OnceCell<Vec<SeenFacet>>>>,
-    /// How many groups there are, counted once; only where it is for one request.
-    all_alike: Option<Arc<OnceCell<Arc<[Alike]>>>>,
-    /// Where groups are, as far as they are there for who asks; only where it is for one request.
-    places: Option<Arc<OnceCell<Arc<[Place]>>>>,
+    /// Only where it is for one request.
+    memo: Option<Arc<Memo>>,
 }
 
 /// The database. What can be asked of it is asked of its [`StoreReader`], which is all that pages and API are given.
@@ -116,14 +113,7 @@ impl StoreReader {
     #[must_use]
     pub fn within(&self, grants: &Grants) -> Self {
         let scope = |right| grants.scope(right).clone();
-        Self {
-            scope: scope(Right::Read),
-            payloads: scope(Right::Payload),
-            seen: Some(Arc::default()),
-            all_alike: Some(Arc::default()),
-            places: Some(Arc::default()),
-            ..self.clone()
-        }
+        Self { scope: scope(Right::Read), payloads: scope(Right::Payload), memo: Some(Arc::default()), ..self.clone() }
     }
 
     /// Whether the database answers.
@@ -165,9 +155,7 @@ impl Store {
             facet_keys: Arc::default(),
             scope,
             payloads,
-            seen: None,
-            all_alike: None,
-            places: None,
+            memo: None,
         }))
     }
 

@@ -39,7 +39,7 @@ const LONGEST: usize = 255;
 /// What of an answer is kept beside its body.
 const HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
 /// Calls that change nothing: they may be made again as they are, and what they answer is nobody else's business.
-const HARMLESS: [&str; 4] = ["/reveal", "/decode", "/rules/test", "/digests/preview"];
+const HARMLESS: [&str; 5] = ["/reveal", "/decode", "/rules/test", "/digests/preview", "/split/preview"];
 
 /// Whether a call by POST takes a key.
 pub fn takes_key(path: &str) -> bool {

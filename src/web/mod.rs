@@ -106,6 +106,7 @@ use crate::{
         decoding::reader::Reader,
         digests::Digests,
         getting_started::GettingStarted,
+        group_splits::GroupSplits,
         grouping_rules::GroupingRules,
         health::Health,
         idempotency::Keys,
@@ -130,6 +131,7 @@ pub struct AppState {
     pub rules: Rules,
     /// What makes errors alike beside what is alike by itself.
     pub grouping_rules: GroupingRules,
+    pub group_splits: GroupSplits,
     /// What messages are made of.
     pub schemas: Schemas,
     /// Reads them.

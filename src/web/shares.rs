@@ -43,7 +43,8 @@ impl Share {
                 "/api/v1/decode"
                 | "/api/v1/actions/preview"
                 | "/api/v1/digests/preview"
-                | "/api/v1/grouping-rules/preview",
+                | "/api/v1/grouping-rules/preview"
+                | "/api/v1/groups/{id}/split/preview",
             ) => Some(Self::Trials),
             ("GET", "/events") => Some(Self::Streams),
             _ => None,

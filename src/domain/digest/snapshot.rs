@@ -157,6 +157,7 @@ mod tests {
                 message_type: None,
                 reason: Reason::Rejected,
                 error: "é".repeat(2_000),
+                part: None,
             },
             open,
             scheduled: 0,

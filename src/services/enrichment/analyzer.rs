@@ -12,11 +12,13 @@ use crate::{
     },
     grouping::{self, Rewriter},
     services::{
+        columns,
         decoding::{
             confirmed::Confirmed,
             reader::Reader,
             reading::{Library, Named},
         },
+        group_splits::Splits,
         rules::{DEFAULT, RuleBook, Ruled, RuledOut, facts},
     },
     store::{Enriched, RuleFailure},
@@ -29,6 +31,8 @@ pub(crate) struct Analyzer {
     pub(crate) rules: Arc<RuleBook>,
     /// What makes errors alike beside what is alike by itself.
     pub(crate) rewriter: Arc<Rewriter>,
+    /// By what letters of one group are told apart.
+    pub(crate) splits: Arc<Splits>,
 }
 
 impl Analyzer {
@@ -39,7 +43,7 @@ impl Analyzer {
         let (named, title, Ruled { importance, by, failures, .. }) = self.evaluate(letter, confirmed);
         let by_hand = summary.type_source == Some(TypeSource::Manual);
         let is_scrubbed = summary.error_message != given.error_message || summary.error_type != given.error_type;
-        let key = self.group_key(letter, named.as_ref());
+        let key = self.group_key(letter, confirmed, named.as_ref());
         let enriched = Enriched {
             letter: summary.id,
             received_at: summary.received_at,
@@ -59,7 +63,15 @@ impl Analyzer {
         (enriched, failures.into_iter().map(failed).collect())
     }
 
-    fn group_key(&self, letter: &Letter, named: Option<&Named>) -> GroupKey {
+    fn group_key(&self, letter: &Letter, confirmed: &Confirmed, named: Option<&Named>) -> GroupKey {
+        let key = self.whole_group_key(letter, named);
+        let Some(split) = self.splits.of(grouping::id(&key)) else { return key };
+        let said = || columns::said_by((&self.reader, &self.library), letter, confirmed, &split.field);
+        let said = catch_unwind(AssertUnwindSafe(said)).unwrap_or_default();
+        GroupKey { part: said.and_then(|said| split.part(&said)), ..key }
+    }
+
+    fn whole_group_key(&self, letter: &Letter, named: Option<&Named>) -> GroupKey {
         let summary = &letter.summary;
         let error = grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref());
         GroupKey {
@@ -68,6 +80,7 @@ impl Analyzer {
             message_type: named.map(|named| named.name.clone()),
             reason: summary.reason,
             error: self.rewriter.rewrite(&error),
+            part: None,
         }
     }
 
@@ -95,6 +108,7 @@ pub(super) fn plain(summary: &LetterSummary) -> Enriched {
         message_type: None,
         reason: summary.reason,
         error: String::new(),
+        part: None,
     };
     let by_hand = summary.type_source == Some(TypeSource::Manual);
     Enriched {

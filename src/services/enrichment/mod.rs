@@ -21,6 +21,7 @@ use analyzer::Analyzer;
 use super::{
     change_feed::ChangeFeed,
     decoding::{confirmed::ConfirmedTypes, reader::Reader},
+    group_splits::GroupSplits,
     grouping_rules::GroupingRules,
     halving::{Halved, halve},
     ids,
@@ -36,9 +37,10 @@ use crate::{
         actor::Actor,
         job::{APPLY_RULES, Job, NAME_TYPES},
         letter::{LetterId, LetterSummary},
+        split::GroupSplit,
     },
     metrics::Metrics,
-    store::{Enriched, RuleFailure, Store, StoreError},
+    store::{Enriched, PlaceInGroup, RuleFailure, Store, StoreError},
 };
 
 /// How soon a new letter is enriched, and how soon all are looked at again after a change.
@@ -47,6 +49,8 @@ const EVERY: Duration = Duration::from_millis(250);
 const AT_ONCE: u32 = 250;
 /// Batches of new letters until it is seen whether there is other work.
 const ROUNDS: u32 = 40;
+/// Until every process knows that a group was split: till then one that does not may put letters into it as before.
+const KNOWN_AFTER: Duration = Duration::from_secs(15);
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -57,11 +61,20 @@ pub struct Enrichment {
     pub schemas: Schemas,
     pub rules: Rules,
     pub grouping_rules: GroupingRules,
+    pub group_splits: GroupSplits,
     pub clock: Clock,
     pub metrics: Metrics,
     pub feed: ChangeFeed,
+    pub so_far: SoFar,
+}
+
+/// What needs not be done again.
+#[derive(Default)]
+pub struct SoFar {
     /// The edition that all letters are known to be named with.
-    pub done_with: Option<i64>,
+    named_with: Option<i64>,
+    /// A group that was split and whose letters were gone through, before every process knew of it.
+    split: Option<GroupSplit>,
 }
 
 impl Worker for Enrichment {
@@ -88,8 +101,9 @@ impl Enrichment {
             }
         }
         self.apply_rules(stop).await?;
-        if self.done_with != Some(edition) && self.name_anew(edition, stop).await? {
-            self.done_with = Some(edition);
+        self.apply_splits(edition, stop).await?;
+        if self.so_far.named_with != Some(edition) && self.name_anew(edition, stop).await? {
+            self.so_far.named_with = Some(edition);
         }
         Ok(())
     }
@@ -125,6 +139,37 @@ impl Enrichment {
         }
         // Whoever is here next goes on at once.
         self.store.job_has_come_to(&job, position, self.clock.now()).await.map(drop)
+    }
+
+    /// Brings the letters of groups that were split into their parts. Who dies meanwhile has done no harm: it is begun again.
+    async fn apply_splits(&mut self, edition: i64, stop: &CancellationToken) -> Result<(), StoreError> {
+        if self.group_splits.in_force().is_empty() {
+            return Ok(());
+        }
+        while let Some(split) = self.store.split_to_apply().await? {
+            let is_known = self.clock.now().since(split.at) >= KNOWN_AFTER;
+            if !is_known && self.so_far.split.as_ref() == Some(&split) {
+                return Ok(());
+            }
+            self.group_splits.reload().await?;
+            let mut place = PlaceInGroup::FIRST;
+            loop {
+                // Newcomers first: somebody may be waiting for them.
+                self.enrich_new(edition, stop).await?;
+                let (ids, last) = self.store.letters_of_group(split.group, place, AT_ONCE).await?;
+                if stop.is_cancelled() || ids.is_empty() {
+                    break;
+                }
+                place = last;
+                self.enrich(&ids, edition, stop).await?;
+            }
+            if stop.is_cancelled() || !is_known {
+                self.so_far.split = Some(split).filter(|_| !stop.is_cancelled());
+                return Ok(());
+            }
+            self.store.split_is_applied(&split).await?;
+        }
+        Ok(())
     }
 
     /// Goes through all letters that were named with another edition, as a job that can be watched. After a crash what is
@@ -213,7 +258,13 @@ impl Enrichment {
             letters.push((letter, confirmed));
         }
         let (reader, library, rules) = (self.reader.clone(), self.reader.library().await, self.rules.in_force());
-        let analyzer = Analyzer { reader, library, rules, rewriter: self.grouping_rules.rewriter() };
+        let analyzer = Analyzer {
+            reader,
+            library,
+            rules,
+            rewriter: self.grouping_rules.rewriter(),
+            splits: self.group_splits.in_force(),
+        };
         let reading = spawn_blocking(move || {
             letters.iter().map(|(letter, confirmed)| analyzer.look_at(letter, confirmed)).collect::<Vec<_>>()
         });

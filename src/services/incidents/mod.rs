@@ -10,6 +10,7 @@ mod group_watch;
 pub mod heartbeat;
 mod settings;
 mod storms;
+mod whole;
 pub mod wording;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -18,6 +19,7 @@ use amqp_message::time::Timestamp;
 pub use group_watch::GroupWatch;
 pub use settings::Settings;
 use storms::{Newcomer, Storms, is_of_group};
+use whole::whole;
 
 use super::{
     change_feed::ChangeFeed,
@@ -136,7 +138,7 @@ impl Incidents {
         }
         let phases = Group::TO_DO.to_vec();
         let filter = GroupFilter { only_open: true, phases, importances, ..GroupFilter::default() };
-        self.store.matching_groups(&filter).await
+        Ok(whole(self.store.matching_groups(&filter).await?))
     }
 
     /// The channels that want to hear of that.

@@ -4,7 +4,10 @@ use std::fmt::Display;
 
 use amqp_message::time::Timestamp;
 
-use crate::domain::filter::{LetterFilter, Names};
+use crate::domain::{
+    filter::{LetterFilter, Names},
+    search::{Condition, Search},
+};
 
 /// `open or scheduled letters, critical, of the queue texts.*, received before 2026-11-21T10:00:00Z`
 pub(crate) fn describe(filter: &LetterFilter) -> String {
@@ -20,9 +23,16 @@ pub(crate) fn describe(filter: &LetterFilter) -> String {
         after("on", &one_of(&filter.brokers)),
         filter.since.map(|at| format!("received since {}", shown_time(at))).unwrap_or_default(),
         filter.until.map(|at| format!("received before {}", shown_time(at))).unwrap_or_default(),
-        filter.search.as_ref().map(|search| format!("found by “{search}”")).unwrap_or_default(),
+        filter.search.as_ref().map(found_by).unwrap_or_default(),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn found_by(search: &Search) -> String {
+    match search.condition() {
+        Condition::All(parts) if matches!(&**parts, [Condition::Id(_)]) => "picked by hand".to_owned(),
+        _ => format!("found by “{search}”"),
+    }
 }
 
 fn one_of<T: Display>(all: &[T]) -> String {

@@ -159,7 +159,7 @@ impl StoreReader {
 impl StoreReader {
     /// Which facets `filter` lets through; its times are not looked at.
     pub(crate) async fn matching(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
-        match &self.seen {
+        match self.memo.as_ref().map(|memo| &memo.seen) {
             // What is asked for narrowly is read narrowly, unless all of it is there.
             Some(once) if once.initialized() || !self.scope.is_everything() || !names_words(filter) => {
                 let seen = once.get_or_try_init(async || self.facets_of(&LetterFilter::default()).await).await?;

@@ -121,13 +121,11 @@ impl StoreReader {
         let mut bars = empty_bars(from, to, width);
         let slices = match &matching {
             Some(matching) if filter.search.is_some() => {
-                match self
-                    .slices_found(filter, matching, from.floor_to(width), slices::ceil_to(to, SLICE), SLICE)
-                    .await?
-                {
-                    Some(found) => with_importance(matching, found),
-                    None => return Ok(Vec::new()),
-                }
+                let to = slices::ceil_to(to, SLICE);
+                let Some(found) = self.found_between(filter, matching, from.floor_to(width), to).await? else {
+                    return Ok(Vec::new());
+                };
+                with_importance(matching, found.into_iter().map(|(facet, at)| (facet.0, at, 1)))
             }
             Some(matching) if matching.groups.is_some() => {
                 self.slices_of_rows(matching, from.floor_to(width), slices::ceil_to(to, SLICE)).await?
@@ -203,16 +201,16 @@ impl StoreReader {
             query.build_query_as().persistent(false).fetch_all(pool).await?
         });
         let row = |(facet, start, count): (i64, i64, i64)| (facet, Timestamp::from_micros(start), count.unsigned_abs());
-        Ok(with_importance(matching, rows.into_iter().map(row).collect()))
+        Ok(with_importance(matching, rows.into_iter().map(row)))
     }
 }
 
 /// Slices of facets as those of their importances.
-fn with_importance(matching: &Matching, rows: Vec<(i64, Timestamp, u64)>) -> Vec<Counted> {
+fn with_importance(matching: &Matching, rows: impl Iterator<Item = (i64, Timestamp, u64)>) -> Vec<Counted> {
     let importance_of: HashMap<i64, usize> =
         matching.facets.iter().map(|(id, key, _)| (id.0, key.importance as usize)).collect();
     let importance = |facet| importance_of.get(&facet).copied().unwrap_or_default();
-    rows.into_iter().map(|(facet, start, count)| Counted { importance: importance(facet), start, count }).collect()
+    rows.map(|(facet, start, count)| Counted { importance: importance(facet), start, count }).collect()
 }
 
 /// Where letters are counted. SQLite would rather look at all letters of the facets than at those of the groups.

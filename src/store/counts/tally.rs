@@ -43,6 +43,12 @@ impl Tally {
         self.groups.add(place);
     }
 
+    /// The same, of a letter that comes into a part of the group that it was in: that opens no group again.
+    pub(crate) fn split_off(&mut self, place: Place) {
+        self.change(place, 1);
+        self.groups.split_off(place);
+    }
+
     pub(crate) fn remove(&mut self, place: Place) {
         self.change(place, -1);
         self.groups.remove(place);

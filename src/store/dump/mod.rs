@@ -41,6 +41,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("queue_pauses", &["broker", "queue"]),
     ("rules", &["id"]),
     ("grouping_rules", &["id"]),
+    ("group_splits", &["group_id"]),
     ("rule_failures", &["rule"]),
     ("schemas", &["id"]),
     ("mappings", &["broker", "carrier", "pattern"]),

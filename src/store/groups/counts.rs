@@ -86,9 +86,9 @@ impl StoreReader {
     /// stands around it.
     async fn alike(&self, filter: &GroupFilter) -> Result<Arc<[Alike]>, StoreError> {
         let rest = GroupFilter { only_open: false, phases: Vec::new(), importances: Vec::new(), ..filter.clone() };
-        match &self.all_alike {
-            Some(known) if rest == GroupFilter::default() => {
-                known.get_or_try_init(|| self.count_alike(&rest)).await.cloned()
+        match &self.memo {
+            Some(memo) if rest == GroupFilter::default() => {
+                memo.all_alike.get_or_try_init(|| self.count_alike(&rest)).await.cloned()
             }
             _ => self.count_alike(&rest).await,
         }

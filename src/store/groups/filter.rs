@@ -120,9 +120,9 @@ impl StoreReader {
 
     /// Broker and queue of groups, as far as they are there for who asks; `None`: all are. Read once for a request.
     async fn places(&self) -> Result<Option<Arc<[Place]>>, StoreError> {
-        match &self.places {
+        match &self.memo {
             _ if self.scope.is_everything() => Ok(None),
-            Some(known) => known.get_or_try_init(|| self.places_now()).await.cloned().map(Some),
+            Some(memo) => memo.places.get_or_try_init(|| self.places_now()).await.cloned().map(Some),
             None => self.places_now().await.map(Some),
         }
     }

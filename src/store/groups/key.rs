@@ -2,9 +2,10 @@
 
 use amqp_message::time::Timestamp;
 use sqlx::FromRow;
+use uuid::Uuid;
 
 use crate::{
-    domain::group::{GroupId, GroupKey},
+    domain::group::{GroupId, GroupKey, GroupPart},
     store::{
         Store, StoreError,
         db::{
@@ -22,6 +23,8 @@ pub(super) struct KeyRow {
     message_type: String,
     reason: String,
     error: String,
+    part: String,
+    split_from: Option<Uuid>,
 }
 
 impl TryFrom<KeyRow> for GroupKey {
@@ -35,6 +38,7 @@ impl TryFrom<KeyRow> for GroupKey {
             message_type: known(row.message_type),
             reason: parse("a reason", &row.reason)?,
             error: row.error,
+            part: row.split_from.map(|of| GroupPart { of: GroupId::from_uuid(of), what: row.part }),
         })
     }
 }
@@ -46,14 +50,17 @@ pub(crate) struct NewGroup<'a> {
     pub(crate) seen: Timestamp,
 }
 
-/// Makes those of them that are not there.
+/// Makes those of them that are not there. People are as far with a part as they are with the group that was split.
 pub(crate) async fn make_groups(tx: &mut Tx, groups: &[NewGroup<'_>]) -> Result<(), StoreError> {
     const MAKE: [&str; 2] = [
-        "WITH new (id, broker, queue, message_type, reason, error, seen) AS (",
-        ") INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,
-            retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by)
-        SELECT id, broker, queue, message_type, reason, error, 0, 0, 0, 0, 0, 0, 0, seen, seen, 0, 0, '', ''
-        FROM new WHERE true ON CONFLICT (id) DO NOTHING",
+        "WITH new (id, broker, queue, message_type, reason, error, part, split_from, seen) AS (",
+        ") INSERT INTO groups (id, broker, queue, message_type, reason, error, part, split_from, critical, high, normal, low,
+            scheduled, retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by,
+            state, progress, wake_at, assignee, ticket)
+        SELECT new.id, new.broker, new.queue, new.message_type, new.reason, new.error, new.part, new.split_from, 0, 0, 0, 0,
+            0, 0, 0, seen, seen, 0, 0, '', '', coalesce(whole.state, 'open'), coalesce(whole.progress, ''), whole.wake_at,
+            coalesce(whole.assignee, ''), coalesce(whole.ticket, '')
+        FROM new LEFT JOIN groups whole ON whole.id = new.split_from WHERE true ON CONFLICT (id) DO NOTHING",
     ];
     let columns = vec![
         Column::ids(groups, |group| group.id.as_uuid()),
@@ -62,6 +69,8 @@ pub(crate) async fn make_groups(tx: &mut Tx, groups: &[NewGroup<'_>]) -> Result<
         Column::texts(groups, |group| group.key.message_type.as_deref().unwrap_or_default()),
         Column::texts(groups, |group| group.key.reason.as_str()),
         Column::texts(groups, |group| &*group.key.error),
+        Column::texts(groups, |group| group.key.part.as_ref().map(|part| &*part.what).unwrap_or_default()),
+        Column::perhaps_ids(groups, |group| group.key.part.as_ref().map(|part| part.of.as_uuid())),
         Column::numbers(groups, |group| group.seen.as_micros()),
     ];
     columns::execute(tx, MAKE, columns).await

@@ -39,7 +39,8 @@ impl TryFrom<Row> for KnownGroup {
 impl StoreReader {
     /// All groups that are seen, also those that are part of others.
     pub async fn known_groups(&self) -> Result<Vec<KnownGroup>, StoreError> {
-        const SELECT: &str = "SELECT id, broker, queue, message_type, reason, error, merged_into, merged_by,
+        const SELECT: &str =
+            "SELECT id, broker, queue, message_type, reason, error, part, split_from, merged_into, merged_by,
             critical + high + normal + low + scheduled + retried + discarded AS letters, first_seen FROM groups";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         rows.into_iter()

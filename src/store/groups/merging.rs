@@ -85,7 +85,7 @@ pub(super) async fn locked_parts(tx: &mut Tx, ids: &[GroupId]) -> Result<Vec<Par
 }
 
 /// Makes one group part of another; its letters follow.
-async fn set_into(
+pub(super) async fn set_into(
     tx: &mut Tx,
     (id, into): (GroupId, GroupId),
     MergeOrder { by, at }: MergeOrder<'_>,
@@ -97,6 +97,22 @@ async fn set_into(
         .bind(by.as_str())
         .bind(at.as_micros())
         .bind(id.as_uuid())
+        .execute(&mut **tx)
+        .await
+        .map(drop)?);
+    Ok(())
+}
+
+/// Makes a group that was merged a group of its own again; its letters follow.
+pub(super) async fn set_apart(tx: &mut Tx, part: &Part, into: GroupId) -> Result<(), StoreError> {
+    const APART: &str = "UPDATE groups SET merged_into = NULL, merged_by = '', merged_at = NULL,
+        is_counted_in = FALSE, is_moving = TRUE, parted_from = $1 WHERE id = $2";
+    if part.is_counted_in {
+        counted_in::take_out(tx, &part.group, into).await?;
+    }
+    on!(tx, |tx| sqlx::query(APART)
+        .bind(into.as_uuid())
+        .bind(part.group.id.as_uuid())
         .execute(&mut **tx)
         .await
         .map(drop)?);
@@ -134,8 +150,6 @@ impl Store {
         merged_at: Option<Timestamp>,
         order: MergeOrder<'_>,
     ) -> Result<Result<Merged, MergeRefusal>, StoreError> {
-        const SPLIT: &str = "UPDATE groups SET merged_into = NULL, merged_by = '', merged_at = NULL,
-            is_counted_in = FALSE, is_moving = TRUE, parted_from = $1 WHERE id = $2";
         let Some(into) = self.part_of(id).await? else { return Ok(Err(MergeRefusal::NotMerged)) };
         let mut tx = self.db.begin().await?;
         let parts = locked_parts(&mut tx, &[id, into]).await?;
@@ -143,15 +157,7 @@ impl Store {
             Ok(part) => part,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        if part.is_counted_in {
-            counted_in::take_out(&mut tx, &part.group, into).await?;
-        }
-        on!(&mut tx, |tx| sqlx::query(SPLIT)
-            .bind(into.as_uuid())
-            .bind(id.as_uuid())
-            .execute(&mut **tx)
-            .await
-            .map(drop)?);
+        set_apart(&mut tx, part, into).await?;
         log(&mut tx, &part.group, ("unmerge", String::new()), order.by, order.at).await?;
         tx.commit().await?;
         Ok(Ok(Merged { into, from: vec![id] }))
@@ -204,7 +210,7 @@ fn may_split<'p>(
     Ok(part)
 }
 
-fn may(by: &Actor, right: Right, group: &Group) -> bool {
+pub(super) fn may(by: &Actor, right: Right, group: &Group) -> bool {
     by.may_at(right, &group.key.broker, group.key.queue.as_deref().unwrap_or_default())
 }
 

@@ -10,6 +10,7 @@ mod moving;
 mod note;
 pub(crate) mod outcomes;
 pub(crate) mod roots;
+pub(crate) mod splitting;
 pub(crate) mod state;
 pub(crate) mod tally;
 pub(crate) mod waking;
@@ -32,7 +33,7 @@ use crate::domain::{
 };
 
 pub(crate) const COLUMNS: &str =
-    "id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled, retried,
+    "id, broker, queue, message_type, reason, error, part, split_from, critical, high, normal, low, scheduled, retried,
     discarded, first_seen, last_seen, sent, failed_again, last_sent_at, note, note_by, note_at,
     state, progress, assignee, ticket";
 
@@ -163,18 +164,20 @@ impl StoreReader {
 
 impl Store {
     /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has
-    /// written a note on, or has taken, snoozed or merged, and what happened by the hour before `before`.
+    /// written a note on, or has taken, snoozed, merged or split, and what happened by the hour before `before`.
     pub async fn forget_groups(&self, before: Timestamp) -> Result<u64, StoreError> {
         const GROUPS: Sql = Sql {
             sqlite: "DELETE FROM groups WHERE last_seen < $1 AND note_at IS NULL
                 AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
                 AND critical + high + normal + low + scheduled + retried + discarded = 0
-                AND merged_into IS NULL AND id NOT IN (SELECT merged_into FROM groups WHERE merged_into IS NOT NULL)",
+                AND merged_into IS NULL AND id NOT IN (SELECT merged_into FROM groups WHERE merged_into IS NOT NULL)
+                AND id NOT IN (SELECT group_id FROM group_splits)",
             postgres: "DELETE FROM groups WHERE id IN (SELECT id FROM groups
                 WHERE last_seen < $1 AND note_at IS NULL
                 AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
                 AND critical + high + normal + low + scheduled + retried + discarded = 0
                 AND merged_into IS NULL AND id NOT IN (SELECT merged_into FROM groups WHERE merged_into IS NOT NULL)
+                AND id NOT IN (SELECT group_id FROM group_splits)
                 ORDER BY id FOR UPDATE SKIP LOCKED)",
         };
         const HOURS: &str = "DELETE FROM group_hours WHERE start < $1";

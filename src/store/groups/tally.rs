@@ -34,9 +34,17 @@ pub(crate) const ALL_GROUPS: Uuid = Uuid::nil();
 /// Changes to the counts of groups, which [`Tally`](super::tally::Tally) collects and applies with its own.
 #[derive(Default)]
 pub(crate) struct GroupTally {
-    places: BTreeMap<GroupId, Vec<(Place, i64)>>,
+    places: BTreeMap<GroupId, Vec<Came>>,
     hours: BTreeMap<(Uuid, Timestamp), HourChange>,
     sent: BTreeMap<GroupId, Sent>,
+}
+
+/// A letter that came into a group, or left it.
+struct Came {
+    place: Place,
+    by: i64,
+    /// Whether that may open the group again.
+    is_news: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -55,11 +63,16 @@ struct Sent {
 
 impl GroupTally {
     pub(crate) fn add(&mut self, place: Place) {
-        self.place(place, 1);
+        self.place(place, 1, true);
+    }
+
+    /// The same, of a letter that was there all along, in the group that this one is a part of.
+    pub(crate) fn split_off(&mut self, place: Place) {
+        self.place(place, 1, false);
     }
 
     pub(crate) fn remove(&mut self, place: Place) {
-        self.place(place, -1);
+        self.place(place, -1, true);
     }
 
     pub(crate) fn sent(&mut self, group: Option<GroupId>, at: Timestamp) {
@@ -76,9 +89,9 @@ impl GroupTally {
         self.hour(group, sent_at, |hour| hour.failed_again += 1);
     }
 
-    fn place(&mut self, place: Place, by: i64) {
+    fn place(&mut self, place: Place, by: i64, is_news: bool) {
         let Some(group) = place.group else { return };
-        self.places.entry(group).or_default().push((place, by));
+        self.places.entry(group).or_default().push(Came { place, by, is_news });
         self.hour(group, place.received_at, |hour| hour.received += by);
     }
 
@@ -108,11 +121,12 @@ impl GroupTally {
         let mut changes: BTreeMap<GroupId, Change> = BTreeMap::new();
         for (group, places) in std::mem::take(&mut self.places) {
             let change = changes.entry(group).or_insert_with(|| Change::of(group));
-            for (place, by) in places {
-                if let Some((status, importance)) = kinds.get(&place.facet) {
-                    *change.count(*status, *importance) += by;
-                    let (status, importance) = (*status, *importance);
-                    change.steps.push(Step { received_at: place.received_at, by, status, importance });
+            for Came { place, by, is_news } in places {
+                if let Some((status, importance)) = kinds.get(&place.facet).copied() {
+                    *change.count(status, importance) += by;
+                    if is_news {
+                        change.steps.push(Step { received_at: place.received_at, by, status, importance });
+                    }
                 }
                 if by > 0 {
                     change.seen(place.received_at);

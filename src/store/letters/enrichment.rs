@@ -155,7 +155,12 @@ async fn enrich_chunk(
     for letter in &moves {
         let facet = scope.id(tx, &letter.facet()).await?;
         tally.remove(letter.was.place());
-        tally.add(Place { facet, group: Some(letter.group), ..letter.was.place() });
+        let place = Place { facet, group: Some(letter.group), ..letter.was.place() };
+        if letter.is_split_off() {
+            tally.split_off(place)
+        } else {
+            tally.add(place)
+        }
         rows.push((facet, letter));
     }
     index::ask(tx, &ids, edition).await?;
@@ -195,6 +200,11 @@ impl<'a> Move<'a> {
     /// What follows from what it is, where that is another group.
     fn key(&self) -> Option<GroupId> {
         Some(self.is.group).filter(|key| *key != self.group)
+    }
+
+    /// It comes from the group of which that is a part.
+    fn is_split_off(&self) -> bool {
+        self.was.state.group.is_some() && self.was.state.group == self.is.key.part.as_ref().map(|part| part.of)
     }
 
     fn importance_by(&self) -> &str {

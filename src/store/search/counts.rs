@@ -1,6 +1,10 @@
 //! Letters of a search, counted one by one.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    num::ParseIntError,
+    sync::Arc,
+};
 
 use amqp_message::time::Timestamp;
 use sqlx::{Database, Encode, QueryBuilder, Type};
@@ -10,16 +14,13 @@ use crate::{
     domain::filter::{Counted, FacetCount, LetterFilter},
     store::{
         StoreError, StoreReader,
-        counts::{
-            facets::{Matching, facet_count},
-            slices,
-        },
+        counts::facets::{FacetId, Matching, SeenFacet, facet_count},
         db::on,
     },
 };
 
-/// How many letters each facet has in each slice of time.
-pub(crate) type FoundSlices = Vec<(i64, Timestamp, u64)>;
+/// Facet and time of each letter that a search finds; `None` where they are too many to be counted.
+pub(crate) type FoundLetters = Option<Arc<[(FacetId, Timestamp)]>>;
 
 impl StoreReader {
     /// How many letters a filter lets through. Of a search more than [`FEW`] are not counted.
@@ -54,8 +55,12 @@ impl StoreReader {
     pub async fn facets_found(&self, filter: &LetterFilter) -> Result<Option<Vec<FacetCount>>, StoreError> {
         let any = of_any_status(filter);
         let matching = self.matching(&any).await?;
-        let Some(plan) = self.countable(&any, &matching).await? else { return Ok(None) };
-        self.count_facets(&any, matching, &plan).await.map(Some)
+        let Some(found) = self.found_letters(any, &matching).await? else { return Ok(None) };
+        let mut counts = HashMap::new();
+        for (facet, _) in &*found {
+            *counts.entry(*facet).or_default() += 1;
+        }
+        Ok(Some(with_keys(&matching, &counts)))
     }
 
     /// The same, however many they are.
@@ -63,13 +68,13 @@ impl StoreReader {
         let any = of_any_status(filter);
         let matching = self.matching(&any).await?;
         let Some(plan) = self.plan(&any, &matching).await? else { return Ok(Vec::new()) };
-        self.count_facets(&any, matching, &plan).await
+        self.count_facets(&any, &matching, &plan).await
     }
 
     async fn count_facets(
         &self,
         filter: &LetterFilter,
-        matching: Matching,
+        matching: &Matching,
         plan: &Plan,
     ) -> Result<Vec<FacetCount>, StoreError> {
         if matching.facets.is_empty() {
@@ -77,52 +82,73 @@ impl StoreReader {
         }
         let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT l.facet_id, COUNT(*) ");
-            plan.push_letters(&mut query, &matching);
+            plan.push_letters(&mut query, matching);
             push_times(&mut query, filter);
             query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(pool).await?
         });
-        let counts: HashMap<i64, i64> = rows.into_iter().collect();
-        let counted = matching.facets.iter().filter_map(|(id, key, _)| {
-            let count = counts.get(&id.0)?;
-            Some(facet_count(key, count.unsigned_abs()))
+        let counts = rows.into_iter().map(|(facet, count)| (FacetId(facet), count.unsigned_abs())).collect();
+        Ok(with_keys(matching, &counts))
+    }
+
+    /// The letters that a filter of any status finds; `matching` is what it lets through.
+    async fn found_letters(&self, any: LetterFilter, matching: &Matching) -> Result<FoundLetters, StoreError> {
+        if let Some(found) = self.memo.as_ref().and_then(|memo| memo.found(&any)) {
+            return Ok(found);
+        }
+        let plan = self.plan(&any, matching).await?.filter(|plan| plan.can_be_counted);
+        let found = match plan {
+            Some(plan) if !matching.facets.is_empty() => Some(self.list_found(&any, matching, &plan).await?),
+            Some(_) => Some(Arc::default()),
+            None => None,
+        };
+        if let Some(memo) = &self.memo {
+            memo.keep_found(any, found.clone());
+        }
+        Ok(found)
+    }
+
+    async fn list_found(
+        &self,
+        filter: &LetterFilter,
+        matching: &Matching,
+        plan: &Plan,
+    ) -> Result<Arc<[(FacetId, Timestamp)]>, StoreError> {
+        // In one row: there are thousands.
+        let text: Option<String> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT string_agg(l.facet_id || ' ' || l.received_at, ' ') ");
+            plan.push_letters(&mut query, matching);
+            push_times(&mut query, filter);
+            query.build_query_scalar().persistent(false).fetch_one(pool).await?
         });
-        Ok(counted.collect())
+        let numbers: Result<Vec<i64>, _> =
+            text.as_deref().unwrap_or_default().split_whitespace().map(str::parse).collect();
+        let unreadable =
+            |error: ParseIntError| StoreError::Unreadable { what: "letters found", why: error.to_string() };
+        let numbers = numbers.map_err(unreadable)?;
+        Ok(numbers.chunks_exact(2).map(|of| (FacetId(of[0]), Timestamp::from_micros(of[1]))).collect())
     }
 
-    /// How to find the letters of a search, if they can be counted.
-    async fn countable(&self, filter: &LetterFilter, matching: &Matching) -> Result<Option<Plan>, StoreError> {
-        Ok(self.plan(filter, matching).await?.filter(|plan| plan.can_be_counted))
-    }
-
-    /// How many letters there are over time; `None` where they are too many to be counted.
-    pub(crate) async fn slices_found(
+    /// The facets and times of the letters in `matching`, which is what `filter` lets through, received from `from` until
+    /// `to`; `None` where they are too many to be counted.
+    pub(crate) async fn found_between(
         &self,
         filter: &LetterFilter,
         matching: &Matching,
         from: Timestamp,
         to: Timestamp,
-        width: Duration,
-    ) -> Result<Option<FoundSlices>, StoreError> {
-        let Some(plan) = self.countable(filter, matching).await? else { return Ok(None) };
-        if matching.facets.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let width = slices::micros(width);
-        let rows: Vec<(i64, i64, i64)> = on!(self.db.reader(), |pool| {
-            let start = format!("l.received_at / {width} * {width}");
-            let mut query = QueryBuilder::new("SELECT l.facet_id, ");
-            query.push(&start).push(", COUNT(*)");
-            plan.push_letters(&mut query, matching);
-            query.push(" AND l.received_at >= ").push_bind(from.as_micros());
-            query.push(" AND l.received_at < ").push_bind(to.as_micros());
-            push_times(&mut query, filter);
-            query.push(" GROUP BY l.facet_id, ").push(&start);
-            query.build_query_as().persistent(false).fetch_all(pool).await?
-        });
-        let slice =
-            |(facet, start, count): (i64, i64, i64)| (facet, Timestamp::from_micros(start), count.unsigned_abs());
-        Ok(Some(rows.into_iter().map(slice).collect()))
+    ) -> Result<Option<Vec<(FacetId, Timestamp)>>, StoreError> {
+        let any = of_any_status(filter);
+        let all = self.matching(&any).await?;
+        let Some(found) = self.found_letters(any, &all).await? else { return Ok(None) };
+        let facets: HashSet<FacetId> = matching.ids().collect();
+        let is_meant = |(facet, at): &&(FacetId, Timestamp)| facets.contains(facet) && (from..to).contains(at);
+        Ok(Some(found.iter().filter(is_meant).copied().collect()))
     }
+}
+
+fn with_keys(matching: &Matching, counts: &HashMap<FacetId, u64>) -> Vec<FacetCount> {
+    let counted = |(id, key, _): &SeenFacet| counts.get(id).map(|count| facet_count(key, *count));
+    matching.facets.iter().filter_map(counted).collect()
 }
 
 fn of_any_status(filter: &LetterFilter) -> LetterFilter {

@@ -102,7 +102,7 @@ impl StoreReader {
         let found = parts.found(is_exact);
         let is_few = match &found {
             Some(Found::Ids(_)) => true,
-            Some(Found::Index(expression)) => self.found(&expression.text(dialect)).await? <= FEW,
+            Some(Found::Index(expression)) => self.is_few(&expression.text(dialect)).await?,
             None => false,
         };
         let is_said = |condition: &&Condition| is_exact && parts.is_of_index(condition);
@@ -139,13 +139,16 @@ impl StoreReader {
         Some(sees.map(|(id, ..)| id.0).collect())
     }
 
-    /// How many letters the index gives; one more than are few, where it gives more.
-    async fn found(&self, expression: &str) -> Result<u64, StoreError> {
+    /// Whether the index gives few letters.
+    async fn is_few(&self, expression: &str) -> Result<bool, StoreError> {
         const BEFORE: [&str; 2] = [
             "SELECT COUNT(*) FROM (SELECT 1 FROM search_words WHERE search_words MATCH ",
             "SELECT COUNT(*) FROM (SELECT 1 FROM search_index x WHERE x.words @@ CAST(",
         ];
         const BEHIND: [&str; 2] = ["", " AS tsquery)"];
+        if let Some(is_few) = self.memo.as_ref().and_then(|memo| memo.is_few(expression)) {
+            return Ok(is_few);
+        }
         let dialect = Dialect::of(self.db.reader()) as usize;
         let count: i64 = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new(BEFORE[dialect]);
@@ -153,7 +156,11 @@ impl StoreReader {
             query.push(" LIMIT ").push(FEW + 1).push(") AS counted");
             query.build_query_scalar().fetch_one(pool).await?
         });
-        Ok(count.unsigned_abs())
+        let is_few = count.unsigned_abs() <= FEW;
+        if let Some(memo) = &self.memo {
+            memo.keep_few(expression, is_few);
+        }
+        Ok(is_few)
     }
 }
 

@@ -36,6 +36,11 @@ pub struct GroupItem {
     reason: &'static str,
     /// What the error has in common, without numbers, ids, addresses and quoted values; null where none is recorded.
     error: Option<String>,
+    /// Where a group was split by a field: what its dead letters say. Null for a group that is no part.
+    #[schema(example = "currency: EUR")]
+    part: Option<String>,
+    /// The group that was split; null for a group that is no part.
+    part_of: Option<Uuid>,
     /// All its letters, of any status.
     count: u64,
     open: u64,
@@ -96,6 +101,8 @@ impl GroupItem {
             message_type: group.key.message_type,
             reason: group.key.reason.as_str(),
             error: Some(group.key.error).filter(|error| !error.is_empty()),
+            part_of: group.key.part.as_ref().map(|part| part.of.as_uuid()),
+            part: group.key.part.map(|part| part.what),
             count,
             open,
             scheduled: group.scheduled,
@@ -126,6 +133,24 @@ pub struct FullGroup {
     hours: Vec<HourItem>,
     /// Groups that are part of this one.
     merged_from: Vec<MergedItem>,
+    /// Where it was split by a field, the groups of their own that came of it.
+    parts: Vec<PartItem>,
+}
+
+/// A group that came of splitting another.
+#[derive(Serialize, ToSchema)]
+struct PartItem {
+    id: Uuid,
+    /// What its dead letters say.
+    part: String,
+    open: u64,
+}
+
+impl From<Group> for PartItem {
+    fn from(group: Group) -> Self {
+        let open = group.n_open();
+        Self { id: group.id.as_uuid(), part: group.key.part.map(|part| part.what).unwrap_or_default(), open }
+    }
 }
 
 /// One hour.
@@ -243,17 +268,20 @@ pub(super) async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<Full
     let since = app.clock.now().minus(Duration::from_secs(DAYS * 24 * 60 * 60));
     let store = app.store();
     let id = store.merged_into(id).await?.unwrap_or(id);
-    let (group, mut hours, merged) = tokio::try_join!(
+    let (group, mut hours, merged, parts) = tokio::try_join!(
         store.group(id, pending_since(app)),
         store.group_hours(slice::from_ref(&id), since),
         store.merged_from(id),
+        store.parts_of(id),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
     let merged_from = merged.into_iter().map(MergedItem::from).collect();
+    let parts = parts.into_iter().map(PartItem::from).collect();
     let version = group.version();
-    Ok((ETag(version), Json(FullGroup { item: GroupItem::new(group, &app.policies.book()), hours, merged_from })))
+    let item = GroupItem::new(group, &app.policies.book());
+    Ok((ETag(version), Json(FullGroup { item, hours, merged_from, parts })))
 }
 
 pub(super) fn pending_since(app: &AppState) -> Timestamp {

@@ -21,6 +21,7 @@ mod export_field;
 mod faults;
 mod group_item;
 mod group_merges;
+mod group_splits;
 mod group_state;
 mod grouping_rules;
 mod groups;
@@ -96,6 +97,9 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(group_state::act))
         .routes(routes!(group_merges::merge))
         .routes(routes!(group_merges::unmerge))
+        .routes(routes!(group_splits::split))
+        .routes(routes!(group_splits::preview))
+        .routes(routes!(group_splits::join))
         .routes(routes!(in_common::in_common))
         .routes(routes!(queues::queues))
         .routes(routes!(queue::queue))

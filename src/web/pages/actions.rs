@@ -13,6 +13,7 @@ use axum::{
 
 use super::{
     bulk_action::BulkAction,
+    letters_all::{self, AskedFrom},
     toast::{Toast, leads_back},
 };
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
         error::WebError,
         input::{self, FormPairs},
         order::{Action, Order},
-        query::Pairs,
+        query::{LetterQuery, Pairs},
         security::CurrentUser,
         view::report,
     },
@@ -38,11 +39,15 @@ pub async fn act(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
+    let asked = pairs.take("ask")?.map(|word| read_action("ask", &word)).transpose()?;
     if let Some(list) = pairs.take("matching")? {
-        return ask_about_all(&list, &mut pairs, &headers);
+        return ask_about_all(&list, asked, &mut pairs, &headers);
     }
     let back = take_back(&mut pairs)?;
     let ids = take_ids(&mut pairs)?;
+    if let Some(all) = asked {
+        return Ok(ask_about(&ids, all, back, &headers));
+    }
     let command = Order::take(&mut pairs)?.command(Action::ALL, &app)?;
     let toast = if ids.is_empty() {
         Toast::failed("No dead letter is selected.")
@@ -52,10 +57,40 @@ pub async fn act(
     Ok(redirect(&back, &toast, &headers))
 }
 
+fn read_action(field: &str, word: &str) -> Result<BulkAction, WebError> {
+    word.parse().map_err(|why| WebError::field(field, FaultCode::Choice, why))
+}
+
+/// Letters that one address has room for.
+const MOST_PICKED: usize = 100;
+
+/// Asks about letters that were picked, with all that can be said of a retry of many.
+fn ask_about(ids: &[LetterId], all: BulkAction, back: String, headers: &HeaderMap) -> Response {
+    let ids: Vec<String> = ids.iter().map(LetterId::to_string).collect();
+    let refused = match ids.len() {
+        0 => Some("No dead letter is selected.".to_owned()),
+        1..=MOST_PICKED => None,
+        _ => Some(format!("Select {MOST_PICKED} at most, or all that match.")),
+    };
+    if let Some(why) = refused {
+        return redirect(&back, &Toast::failed(why), headers);
+    }
+    let search = format!("id:{}", ids.join(","));
+    let picked = LetterQuery { search: search.parse().ok(), ..LetterQuery::default() };
+    lead_to(&letters_all::address(&picked, &AskedFrom { all: Some(all), back: Some(back) }), headers)
+}
+
 /// Asks about all letters of a list, of which the page shows some.
-fn ask_about_all(list: &str, pairs: &mut Pairs, headers: &HeaderMap) -> Result<Response, WebError> {
-    let action = pairs.take("action")?.unwrap_or_default();
-    let all: BulkAction = action.parse().map_err(|why| WebError::field("action", FaultCode::Choice, why))?;
+fn ask_about_all(
+    list: &str,
+    asked: Option<BulkAction>,
+    pairs: &mut Pairs,
+    headers: &HeaderMap,
+) -> Result<Response, WebError> {
+    let all = match asked {
+        Some(all) => all,
+        None => read_action("action", &pairs.take("action")?.unwrap_or_default())?,
+    };
     let query = list.strip_prefix("/letters").filter(|query| query.is_empty() || query.starts_with('?'));
     let query = query.ok_or_else(|| WebError::bad_request("matching: it takes the address of a list"))?;
     let ((name, word), and) = (all.as_pair(), if query.is_empty() { '?' } else { '&' });

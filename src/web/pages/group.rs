@@ -49,6 +49,7 @@ use crate::{
         view::{
             conflict::ConflictView,
             group::{GroupView, Title, href},
+            group_part::PartView,
             mark::Began,
             merged::MergedView,
             number,
@@ -102,6 +103,10 @@ struct GroupPage {
     succeeded_after: String,
     /// What is part of it.
     merged: Vec<MergedView>,
+    /// The group that it is a part of, where that was split.
+    part_of: Option<String>,
+    /// Into which parts it was split.
+    group_parts: Vec<PartView>,
 }
 
 /// The form for the note.
@@ -205,12 +210,13 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
     let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
     let store = app.store();
-    let (group, hours, mut page, facets, merged) = tokio::try_join!(
+    let (group, hours, mut page, facets, merged, parts) = tokio::try_join!(
         store.group(id, now.minus(app.settings.succeeded_after)),
         store.group_hours(std::slice::from_ref(&id), GroupCharts::fortnight(now).from),
         store.letters(&letters, &newest),
         store.counts_overall(),
         store.merged_from(id),
+        store.parts_of(id),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
@@ -236,6 +242,8 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
         all_letters: all_letters(id).href(),
         in_common: format!("{}/in-common", href(id)),
         queues: queues_to_name(&group, &facets),
+        part_of: group.key.part.as_ref().map(|part| part.of.to_string()),
+        group_parts: parts.iter().map(PartView::new).collect(),
         group: GroupView::new(&group, &app.policies.book(), now),
         importances: Importance::ALL,
         succeeded_after: number::span(app.settings.succeeded_after),

@@ -8,6 +8,7 @@ use axum::{extract::State, response::Response};
 
 use super::{
     fragment::answer,
+    group_split,
     part::parts,
     shell::{Page, Shell},
     visit,
@@ -67,10 +68,15 @@ pub async fn show(
         of: Title::new(&group.key).in_words(),
         of_href: href(id),
         leads: "Find them",
-        in_common: InCommonView::new(Compared::Group, &found, |search| {
-            let list = LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) };
-            app.settings.is_search_enabled.then(|| list.href_with(&[("q", search)]))
-        }),
+        in_common: InCommonView::new(
+            Compared::Group,
+            &found,
+            |search| {
+                let list = LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) };
+                app.settings.is_search_enabled.then(|| list.href_with(&[("q", search)]))
+            },
+            |field| group.key.part.is_none().then(|| group_split::by_field(id, field)),
+        ),
     };
     Ok(answer!(page, part, Part::Main => main, Part::Panel => only as_panel))
 }
@@ -100,9 +106,12 @@ pub async fn of_search(State(app): State<Arc<AppState>>, visit: Visit) -> Result
         of: "Dead letters".to_owned(),
         of_href: here,
         leads: "Add to the search",
-        in_common: InCommonView::new(Compared::Search, &found, |term| {
-            app.settings.is_search_enabled.then(|| query.and(term).href())
-        }),
+        in_common: InCommonView::new(
+            Compared::Search,
+            &found,
+            |term| app.settings.is_search_enabled.then(|| query.and(term).href()),
+            |_| None,
+        ),
     };
     Ok(answer!(page, visit.part, Part::Main => main, Part::Panel => only as_panel))
 }

@@ -27,6 +27,7 @@ mod group_charts;
 mod group_commands;
 mod group_filters;
 mod group_merges;
+mod group_split;
 mod grouping_rules;
 mod groups;
 mod in_common;
@@ -91,6 +92,8 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/groups/{id}/all", post(group::act))
         .route("/groups/{id}/note", post(group::note))
         .route("/groups/{id}/unmerge", post(group_merges::unmerge))
+        .route("/groups/{id}/split", get(group_split::show).post(group_split::split))
+        .route("/groups/{id}/join", post(group_split::join))
         .route("/jobs", get(jobs::list))
         .route("/jobs/{id}", get(jobs::show))
         .route("/jobs/{id}/pause", post(jobs::pause))

@@ -193,6 +193,8 @@ fn verb(action: &str, has_detail: bool) -> String {
         ("ticket", false) => "removed the ticket of",
         ("merge", _) => "merged",
         ("unmerge", _) => "split again",
+        ("split", _) => "split",
+        ("join", _) => "merged the parts of",
         ("undo", _) => "undid the last change of",
         ("wake", _) => "woke",
         ("reveal", _) => "revealed hidden values of",

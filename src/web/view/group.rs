@@ -208,9 +208,13 @@ const fn reason(reason: Reason) -> &'static str {
     }
 }
 
-/// What stands for the error where none is recorded: what RabbitMQ says.
+/// What stands for the error where none is recorded: what RabbitMQ says. Of a part of a group also what its letters say.
 pub fn why(key: &GroupKey) -> String {
-    if key.error.is_empty() { key.reason.sentence().to_owned() } else { described_beside(key) }
+    let why = if key.error.is_empty() { key.reason.sentence().to_owned() } else { described_beside(key) };
+    match &key.part {
+        Some(part) => format!("{why} · {}", text::one_line(&part.what)),
+        None => why,
+    }
 }
 
 /// That a consumer rejected it is what an error says anyway.
@@ -234,6 +238,7 @@ mod tests {
             message_type: known(message_type),
             reason,
             error: error.to_owned(),
+            part: None,
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     text,
 };
 use crate::{
-    domain::search::Parsed,
+    domain::{column::Column, search::Parsed},
     services::causes::{Elsewhere, FEWEST, InCommon},
 };
 
@@ -79,6 +79,8 @@ pub struct CommonRow {
     pub elsewhere: Share,
     /// A list of the letters for which it holds; none where no search asks for that.
     pub found: Option<String>,
+    /// Where the group is split by it; none where all say the same, or it is no field.
+    pub split: Option<String>,
     /// What holds for nearly the same messages.
     pub same: Vec<String>,
 }
@@ -105,14 +107,24 @@ impl Share {
 }
 
 impl InCommonView {
-    /// `list` is the address of the list with a term of a search.
-    pub fn new(of: Compared, found: &InCommon, list: impl Fn(&str) -> Option<String>) -> Self {
+    /// `list` is the address of the list with a term of a search, `split` where the group is split by a field.
+    pub fn new(
+        of: Compared,
+        found: &InCommon,
+        list: impl Fn(&str) -> Option<String>,
+        split: impl Fn(&Column) -> Option<String>,
+    ) -> Self {
+        let splits = |contrast: &Contrast| {
+            let field = contrast.attribute.parse().ok().filter(|_| contrast.here < found.here)?;
+            split(&field)
+        };
         let row = |contrast: &Contrast| CommonRow {
             attribute: text::shortened(&text::one_line(&contrast.attribute), LONGEST),
             says: says(&contrast.attribute, &contrast.condition),
             here: Share::new(contrast.here, found.here),
             elsewhere: Share::new(contrast.elsewhere, found.elsewhere.total()),
             found: term(&contrast.attribute, &contrast.condition).and_then(|term| list(&term)),
+            split: splits(contrast),
             same: contrast.same.iter().map(|(attribute, condition)| in_words(attribute, condition)).collect(),
         };
         Self {

@@ -15,6 +15,7 @@ pub mod fields;
 pub mod get_started;
 pub mod group;
 pub mod group_chart;
+pub mod group_part;
 pub mod group_state;
 pub mod hex;
 pub mod in_common;

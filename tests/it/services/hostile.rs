@@ -9,8 +9,17 @@ use dead_letter_office::{
         letter::{LetterId, LetterSummary, Status},
     },
     services::{
-        audited_store::AuditedStore, change_feed::ChangeFeed, decoding::reader::Reader, enrichment::Enrichment,
-        grouping_rules::GroupingRules, health::WorkerReport, rules::Rules, schemas::Schemas, wakeup::Wakeup, worker,
+        audited_store::AuditedStore,
+        change_feed::ChangeFeed,
+        decoding::reader::Reader,
+        enrichment::{Enrichment, SoFar},
+        group_splits::GroupSplits,
+        grouping_rules::GroupingRules,
+        health::WorkerReport,
+        rules::Rules,
+        schemas::Schemas,
+        wakeup::Wakeup,
+        worker,
     },
 };
 use fastrand::Rng;
@@ -145,16 +154,18 @@ async fn open(database: &TestDatabase, url: String) -> (AppState, JoinSet<()>) {
     let (feed, mut workers) = (ChangeFeed::default(), JoinSet::new());
     let changes = AuditedStore::new(server.store.clone(), server.clock.clone(), feed.clone(), Wakeup::default());
     let schemas = Schemas::new(changes.clone(), server.clock.clone());
+    let reader = Reader::new(schemas.clone(), DecodeConfig::default());
     let enrichment = Enrichment {
         store: server.store.clone(),
-        reader: Reader::new(schemas.clone(), DecodeConfig::default()),
+        reader: reader.clone(),
         schemas,
         rules: Rules::new(None, changes.clone(), server.clock.clone()),
-        grouping_rules: GroupingRules::new(changes, server.clock.clone()),
+        grouping_rules: GroupingRules::new(changes.clone(), server.clock.clone()),
+        group_splits: GroupSplits::new(changes, reader, server.clock.clone()),
         clock: server.clock.clone(),
         metrics: server.metrics.clone(),
         feed,
-        done_with: None,
+        so_far: SoFar::default(),
     };
     workers.spawn(worker::run(enrichment, CancellationToken::new(), WorkerReport::default()));
     (server, workers)

@@ -72,6 +72,7 @@ pub fn enriched(letter: LetterId) -> Enriched {
         message_type: None,
         reason: Reason::Rejected,
         error: String::new(),
+        part: None,
     };
     Enriched {
         letter,

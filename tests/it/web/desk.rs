@@ -28,6 +28,7 @@ use dead_letter_office::{
         decoding::reader::Reader,
         digests::Digests,
         getting_started::GettingStarted,
+        group_splits::GroupSplits,
         grouping_rules::GroupingRules,
         health::{Health, Probe, WorkerBoard},
         idempotency::Keys,
@@ -77,6 +78,7 @@ pub struct Desk {
     pub policies: Policies,
     pub rules: Rules,
     pub grouping_rules: GroupingRules,
+    pub group_splits: GroupSplits,
     pub schemas: Schemas,
     pub reader: Reader,
     pub digests: Digests,
@@ -215,6 +217,7 @@ impl Desk {
         let schemas = Schemas::new(changes.clone(), clock.clone());
         let decode = DecodeConfig { max_bytes: DECODE_MAX_BYTES, hidden_fields, ..DecodeConfig::default() };
         let reader = Reader::new(schemas.clone(), decode);
+        let group_splits = GroupSplits::new(changes.clone(), reader.clone(), clock.clone());
         let digests = Digests::new(
             notify,
             "http://dlo.example.com".parse().unwrap(),
@@ -243,6 +246,7 @@ impl Desk {
             policies: policies.clone(),
             rules: rules.clone(),
             grouping_rules: grouping_rules.clone(),
+            group_splits: group_splits.clone(),
             causes: Causes::new(reader.clone()),
             reader: reader.clone(),
             schemas: schemas.clone(),
@@ -287,6 +291,7 @@ impl Desk {
             policies,
             rules,
             grouping_rules,
+            group_splits,
             schemas,
             reader,
             digests,

@@ -16,7 +16,10 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    services::{enrichment::Enrichment, triage::Triage},
+    services::{
+        enrichment::{Enrichment, SoFar},
+        triage::Triage,
+    },
 };
 use scraper::Html;
 use serde_json::json;
@@ -44,10 +47,11 @@ pub async fn sort(desk: &Desk) {
         schemas: desk.schemas.clone(),
         rules: desk.rules.clone(),
         grouping_rules: desk.grouping_rules.clone(),
+        group_splits: desk.group_splits.clone(),
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
         feed: desk.feed.clone(),
-        done_with: None,
+        so_far: SoFar::default(),
     };
     enrichment.work(&CancellationToken::new()).await.unwrap();
 }

@@ -53,6 +53,7 @@ mod events;
 mod failures;
 mod filters;
 mod forms;
+mod group_splits;
 mod group_states;
 mod grouping_rules;
 mod groups;

@@ -10,7 +10,10 @@ use dead_letter_office::{
         letter::LetterId,
     },
     metrics::Metrics,
-    services::{decoding::reader::Reader, enrichment::Enrichment},
+    services::{
+        decoding::reader::Reader,
+        enrichment::{Enrichment, SoFar},
+    },
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -36,10 +39,11 @@ impl Worker {
             schemas: desk.schemas.clone(),
             rules: desk.rules.clone(),
             grouping_rules: desk.grouping_rules.clone(),
+            group_splits: desk.group_splits.clone(),
             clock: desk.clock.clone(),
             metrics: Metrics::default(),
             feed: desk.feed.clone(),
-            done_with: None,
+            so_far: SoFar::default(),
         };
         Self { enrichment }
     }

@@ -17,7 +17,7 @@ use dead_letter_office::{
     metrics::Metrics,
     services::{
         decoding::reader::Reader,
-        enrichment::Enrichment,
+        enrichment::{Enrichment, SoFar},
         rules::{Draft, RuleError, Rules, Trial},
     },
 };
@@ -50,10 +50,11 @@ fn enrichment(desk: &Desk, rules: Rules) -> Enrichment {
         schemas: desk.schemas.clone(),
         rules,
         grouping_rules: desk.grouping_rules.clone(),
+        group_splits: desk.group_splits.clone(),
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
         feed: desk.feed.clone(),
-        done_with: None,
+        so_far: SoFar::default(),
     }
 }
 

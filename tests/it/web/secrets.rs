@@ -197,7 +197,10 @@ fn body_of(path: &str, id: &str) -> With {
         "groups/merge" => json!({"ids": [id_or_none(id)]}),
         "groups/{id}" | "letters/{id}" => json!({"note": "seen"}),
         "groups/{id}/acknowledge" | "groups/{id}/reopen" | "groups/{id}/resolve" | "groups/{id}/unmerge" => json!({}),
+        "groups/{id}/join" => json!({}),
         "groups/{id}/snooze" => json!({"until": "1h"}),
+        "groups/{id}/split" => json!({"field": "payload.ssn", "values": [null, "x"]}),
+        "groups/{id}/split/preview" => json!({"field": "payload.ssn"}),
         "letters/{id}/discard" | "letters/{id}/reopen" => json!({}),
         "letters/{id}/retry" => json!({"delay": "1h"}),
         "mappings" | "mappings/{id}" => json!({"message_type": "lab.v1.Person", "queue": "elsewhere"}),
@@ -231,6 +234,7 @@ fn form_of(path: &str) -> Vec<(&'static str, &'static str)> {
         "/groups/actions" | "/letters/actions" => vec![("action", "note"), ("note", "seen")],
         "/rules/check" | "/rules/set" => vec![("name", "zoe"), ("expression", "true"), ("importance", "low")],
         "/groups/rules/check" | "/groups/rules/add" => vec![("name", "page"), ("pattern", "for [^ ]+")],
+        "/groups/{id}/split" => vec![("field", "payload.ssn"), ("missing", "1")],
         "/letters/columns" => vec![("column", "payload.ssn"), ("back", "/letters")],
         "/markers/set" => vec![("kind", "deploy"), ("title", "4711")],
         "/views/set" => vec![("name", "page"), ("query", "status=all")],
@@ -238,6 +242,7 @@ fn form_of(path: &str) -> Vec<(&'static str, &'static str)> {
         "/schemas/map" => vec![("message_type", "lab.v1.Person"), ("queue", "elsewhere")],
         "/get-started/test"
         | "/groups/{id}/unmerge"
+        | "/groups/{id}/join"
         | "/jobs/{id}/pause"
         | "/jobs/{id}/resume"
         | "/jobs/{id}/cancel"

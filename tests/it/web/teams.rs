@@ -325,6 +325,9 @@ fn body_of(method: &str, path: &str) -> Value {
         _ if path.starts_with("/api/v1/views/") => json!({"name": "ours"}),
         "discard" | "reopen" | "retry" | "reveal" | "cancel" | "pause" | "undo" | "acknowledge" | "resolve"
         | "resume" | "unmerge" => json!({}),
+        "join" => json!({}),
+        "split" => json!({"field": "payload.note", "values": [null]}),
+        "preview" => json!({"field": "payload.note"}),
         "snooze" => json!({"until": "1h"}),
         _ => json!({"note": "ours"}),
     }
@@ -335,6 +338,7 @@ fn form_of(path: &str) -> Vec<(&'static str, &'static str)> {
         "note" => vec![("note", "ours")],
         "all" => vec![("action", "discard"), ("until", "1795262400000000"), ("filter", "")],
         "edit" => vec![("text", "{}")],
+        "split" => vec![("field", "payload.note"), ("missing", "1")],
         _ => vec![("back", "/letters")],
     }
 }

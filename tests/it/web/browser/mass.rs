@@ -34,6 +34,7 @@ async fn many_are_tried_on_a_few_and_held_back() {
     what_is_paused_survives_a_restart(&mut scene, &desk, port).await;
     a_discard_of_all_is_undone(&scene, &desk).await;
     one_edit_is_made_to_all(&scene, &desk).await;
+    those_that_were_picked_are_edited_and_tried_on_one(&scene, &desk).await;
     scene.check_quiet().await;
 }
 
@@ -73,14 +74,19 @@ async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
         tokio::task::yield_now().await;
     }
     scene.reads("#jobs", "5 of the first 5 sent, 0 of them failed again so far.").await;
-    let at = Clock::system().now();
-    let dead = |id: &LetterId| {
-        let dead = failed_with(dead_in("orders"), "again").body("{\"n\": 1}").received(at);
-        dead.with(|arrival| arrival.returning = Some(*id))
-    };
-    desk.receive_all(MAIN, first[..3].iter().map(dead).collect()).await;
+    fail_again(desk, "orders", b"{\"n\": 1}", &first[..3]).await;
     scene.reads("#jobs", "5 sent, 3 of them failed again: stopped; nothing else was sent.").await;
     assert_eq!(sent(desk).await, []);
+}
+
+/// They come back with what was sent.
+async fn fail_again(desk: &Desk, queue: &str, body: &[u8], ids: &[LetterId]) {
+    let at = Clock::system().now();
+    let dead = |id: &LetterId| {
+        let dead = failed_with(dead_in(queue), "again").body(body).received(at);
+        dead.with(|arrival| arrival.returning = Some(*id))
+    };
+    desk.receive_all(MAIN, ids.iter().map(dead).collect()).await;
 }
 
 async fn what_is_paused_survives_a_restart(scene: &mut Scene, desk: &Desk, port: u16) {
@@ -140,4 +146,35 @@ async fn one_edit_is_made_to_all(scene: &Scene, desk: &Desk) {
     assert!(copies.len() == 1 && copies != ids, "{copies:?}");
     let body = desk.store.letter(copies[0]).await.unwrap().unwrap().message.body;
     assert!(String::from_utf8(body).unwrap().contains("\"fixed\""));
+}
+
+async fn those_that_were_picked_are_edited_and_tried_on_one(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "picked", 4).await;
+    scene.open("/letters?queue=picked").await;
+    for id in &ids[..3] {
+        scene.click(&format!("#row-{id} > input")).await;
+    }
+    scene.click("#bulk .menu-box summary").await;
+    scene.click("#bulk [name=ask]").await;
+    scene.reads(".confirm-box", "Retry 3 open or scheduled dead letters, picked by hand?").await;
+    scene.click(".confirm-edit summary").await;
+    scene.types("#merge-patch", "{\"fixed\": true}").await;
+    scene.reads("#edit-preview", "3 of the first 3 dead letters can be edited.").await;
+    scene.types("[name=first]", "1").await;
+    scene.click(".pace-way:has([value=canary]) [name=pace]").await;
+    scene.click("[data-does]").await;
+    scene.reads("#jobs", "of the first 1 sent").await;
+    let mut first = Vec::new();
+    wait_until("the first to be sent", PATIENCE, async || {
+        first.extend(sent(desk).await);
+        !first.is_empty()
+    })
+    .await;
+    let body = desk.store.letter(first[0]).await.unwrap().unwrap().message.body;
+    assert!(str::from_utf8(&body).unwrap().contains("\"fixed\""));
+    fail_again(desk, "picked", &body, &first).await;
+    scene.reads("#jobs", "1 sent, 1 of them failed again: stopped; nothing else was sent.").await;
+    assert_eq!(sent(desk).await, []);
+    let left = desk.store.letter(ids[3]).await.unwrap().unwrap().summary.status;
+    assert_eq!(left, Status::Open, "nobody picked it");
 }

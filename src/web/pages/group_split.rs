@@ -1,0 +1,185 @@
+//! `/groups/{id}/split`: by which field the letters of a group are told apart, and into which parts.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    actions::redirect,
+    fragment::answer,
+    group::need,
+    part::MainPart,
+    shell::{Page, Shell},
+    toast::Toast,
+    visit,
+};
+use crate::{
+    domain::{
+        access::Right,
+        column::Column,
+        filter::{PageRequest, Sort},
+        group::{Group, GroupId},
+        split::Said,
+    },
+    services::{
+        columns,
+        group_splits::{FieldValues, NewSplit},
+    },
+    web::{
+        AppState,
+        codes::FaultCode,
+        error::WebError,
+        input::FormPairs,
+        path_id::{PathId, missing},
+        query::{self, form, parameters},
+        security::{CurrentUser, Visitor},
+        view::{
+            group::{Title, href, why},
+            number, report, text,
+        },
+    },
+};
+
+/// Letters in which fields are looked for.
+const LETTERS: usize = 50;
+
+parameters! {
+    /// By which field.
+    pub SplitBy {
+        "field" field: Option<Column> as form::One,
+    }
+}
+
+type Visit = visit::Visit<SplitBy, MainPart>;
+
+#[derive(Template)]
+#[template(path = "group/split.html", blocks = ["title", "main", "nav"])]
+struct SplitPage {
+    shell: Shell,
+    id: String,
+    why: String,
+    title: String,
+    field: String,
+    /// What can be typed for it.
+    fields: Vec<String>,
+    /// What letters say in the field; nothing where none is named.
+    values: Option<ValuesView>,
+}
+
+struct ValuesView {
+    /// `the newest 500 dead letters`
+    read: String,
+    rows: Vec<ValueRow>,
+    /// How many further values there are; empty: none.
+    more: String,
+}
+
+struct ValueRow {
+    /// As the form says it; `None` stands for letters without the field.
+    value: Option<String>,
+    shown: String,
+    letters: String,
+}
+
+impl ValuesView {
+    fn new(found: &FieldValues) -> Self {
+        let row = |(said, letters): &(Said, u64)| ValueRow {
+            value: said.clone(),
+            shown: said.as_deref().map(text::one_line).unwrap_or_default(),
+            letters: format!("{} of {}", number::thousands(*letters), number::thousands(found.read)),
+        };
+        Self {
+            read: number::plural(found.read, "dead letter"),
+            rows: found.values.iter().map(row).collect(),
+            more: if found.left_out > 0 { number::thousands(found.left_out as u64) } else { String::new() },
+        }
+    }
+
+    /// Where all say the same there is nothing to tell apart.
+    fn tells_apart(&self) -> bool {
+        self.rows.len() > 1
+    }
+}
+
+pub async fn show(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<Group>,
+    visit: Visit,
+) -> Result<Response, WebError> {
+    let store = app.store();
+    let group = store.groups_by_id(&[id]).await?.pop().ok_or_else(missing::<Group>)?;
+    Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
+    Visitor::need(Right::Act)?;
+    Visitor::need(Right::Payload)?;
+    let field = visit.query.field.clone();
+    let values = match &field {
+        Some(field) => Some(ValuesView::new(&app.group_splits.values(&store, id, field).await?)),
+        None => None,
+    };
+    let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
+    let letters = store.letters(&super::group::all_letters(id).filter(app.clock.now()), &newest).await?.items;
+    let found = columns::in_letters(&store, &app.reader, &letters).await?;
+    let shell = Shell::new(&app, Page::Groups, &store.counts_overall().await?).await?;
+    let page = SplitPage {
+        shell: visit.at(address(id), shell),
+        id: id.to_string(),
+        why: why(&group.key),
+        title: Title::new(&group.key).in_words(),
+        field: field.map(|field| field.to_string()).unwrap_or_default(),
+        fields: found.iter().map(|found| found.column.to_string()).collect(),
+        values,
+    };
+    Ok(answer!(page, visit.part, MainPart::Main => main))
+}
+
+/// Splits it, and leads to the group.
+pub async fn split(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    PathId(id): PathId<Group>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    need(&app, id).await?;
+    Visitor::need(Right::Payload)?;
+    let field: Column = pairs.need("field")?;
+    let values = pairs.take_all("value").into_iter().map(Some);
+    let missing = pairs.take("missing")?.map(|_| None);
+    let new = NewSplit { field, values: values.chain(missing).collect() };
+    if let Some((field, why)) = new.mistake() {
+        return Err(WebError::field(field, FaultCode::Format, why));
+    }
+    let toast = match app.group_splits.split(id, &new, &user).await? {
+        Ok(()) => {
+            let parts = number::plural(new.values.len() as u64, "part");
+            Toast::done(format!("Split into {parts}. Dead letters follow one by one."))
+        }
+        Err(refusal) => Toast::failed(report::not_done([&*refusal.to_string()])),
+    };
+    Ok(redirect(&href(id), &toast, &headers))
+}
+
+/// Merges the parts of a group into it.
+pub async fn join(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    PathId(id): PathId<Group>,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let toast = match app.group_splits.join(id, &user).await? {
+        Ok(parts) => Toast::done(format!("Merged {} into one group.", number::plural(parts.len() as u64, "part"))),
+        Err(refusal) => Toast::failed(report::not_done([&*refusal.to_string()])),
+    };
+    Ok(redirect(&href(id), &toast, &headers))
+}
+
+/// Where a group is split.
+fn address(id: GroupId) -> String {
+    format!("{}/split", href(id))
+}
+
+/// The same, by a field.
+pub fn by_field(id: GroupId, field: &Column) -> String {
+    query::address(&address(id), std::iter::once(("field", field.path())))
+}
