@@ -18,7 +18,8 @@ use dead_letter_office::{
         audited_store::AuditedStore,
         change_feed::ChangeFeed,
         decoding::reader::Reader,
-        enrichment::Enrichment,
+        enrichment::{Enrichment, SoFar},
+        group_splits::GroupSplits,
         grouping_rules::GroupingRules,
         health::WorkerBoard,
         intake::{Intake, IntakeSource},
@@ -116,17 +117,19 @@ pub async fn enrichment(database: &TestDatabase, rules: &[Rule], feed: ChangeFee
     let in_force = Rules::new(None, changes.clone(), clock.clone());
     in_force.reload().await.expect("rules");
     let grouping_rules = GroupingRules::new(changes.clone(), clock.clone());
-    let schemas = Schemas::new(changes, clock.clone());
+    let schemas = Schemas::new(changes.clone(), clock.clone());
+    let reader = Reader::new(schemas.clone(), DecodeConfig::default());
     Enrichment {
         store: Arc::clone(&database.store),
-        reader: Reader::new(schemas.clone(), DecodeConfig::default()),
+        reader: reader.clone(),
         schemas,
         rules: in_force,
         grouping_rules,
+        group_splits: GroupSplits::new(changes, reader, clock.clone()),
         clock,
         metrics: Metrics::default(),
         feed,
-        done_with: None,
+        so_far: SoFar::default(),
     }
 }
 
