@@ -18,8 +18,8 @@ use super::{
 };
 use crate::support::process::wait_until;
 
-const FIELDS: &str = "id broker queue message_type reason error count open scheduled retried discarded first_seen last_seen \
-    importance outcome policy last_retried_at note note_by note_at note_version version state state_by state_at snoozed_until regressed \
+const FIELDS: &str = "id broker queue message_type reason error part part_of count open scheduled retried discarded first_seen \
+    last_seen importance outcome policy last_retried_at note note_by note_at note_version version state state_by state_at snoozed_until regressed \
     assignee ticket";
 
 async fn api_path(desk: &Desk, letter: LetterId) -> String {
@@ -45,7 +45,8 @@ async fn a_group_has_the_fields_of_the_contract() {
     assert_eq!(fields, FIELDS.split_whitespace().collect());
     let expected = json!({
         "id": item["id"], "broker": "main", "queue": "orders", "message_type": null, "reason": "rejected",
-        "error": "out of stock", "count": 3, "open": 1, "scheduled": 0, "retried": 1, "discarded": 1,
+        "error": "out of stock", "part": null, "part_of": null,
+        "count": 3, "open": 1, "scheduled": 0, "retried": 1, "discarded": 1,
         "first_seen": "2026-11-21T11:59:00.000000Z", "last_seen": "2026-11-21T11:59:02.000000Z", "importance": "normal",
         "outcome": {"sent": 1, "failed_again": 0, "pending": 1, "succeeded": 0},
         "policy": item["policy"], "last_retried_at": "2026-11-21T12:00:00.000000Z", "note": null, "note_by": null, "note_at": null,
