@@ -18,6 +18,10 @@ impl Column {
         &self.0
     }
 
+    pub fn is_of_payload(&self) -> bool {
+        self.0.starts_with(PREFIXES[0])
+    }
+
     /// What stands above the column: a field of the payload goes by its own path.
     pub fn name(&self) -> &str {
         self.0.strip_prefix(PREFIXES[0]).unwrap_or(&self.0)

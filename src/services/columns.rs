@@ -18,7 +18,7 @@ use crate::{
     domain::{
         column::Column,
         letter::{Letter, LetterId, LetterSummary},
-        split::{LONGEST_VALUE, Said},
+        split::LONGEST_VALUE,
     },
     store::{StoreError, StoreReader},
 };
@@ -47,37 +47,13 @@ pub async fn of_letters(
     if columns.is_empty() {
         return Ok(HashMap::new());
     }
-    let read = read(store, reader, letters).await?;
-    let text = |values: &[Value], column: &Column| said(values, column).unwrap_or_default();
-    let row = |(id, values): (LetterId, Vec<Value>)| (id, columns.iter().map(|column| text(&values, column)).collect());
+    let said = |values: &[Value], column: &Column| {
+        let its = values.iter().filter(|value| value.path == column.path()).map(|value| &*value.text);
+        shortened(&its.collect::<Vec<_>>().join(", "))
+    };
+    let read = look_into(store, reader, letters, values_of).await?;
+    let row = |(id, values): (LetterId, Vec<Value>)| (id, columns.iter().map(|column| said(&values, column)).collect());
     Ok(read.into_iter().map(row).collect())
-}
-
-/// What letters say in one column; those whose bodies are large are left out.
-pub async fn said_by_letters(
-    store: &StoreReader,
-    reader: &Reader,
-    letters: &[LetterSummary],
-    column: &Column,
-) -> Result<Vec<Said>, StoreError> {
-    Ok(read(store, reader, letters).await?.iter().map(|(_, values)| said(values, column)).collect())
-}
-
-/// What one letter says in a column; `None` where its body is too large to be read for that.
-pub(super) fn said_by(
-    (reader, library): (&Reader, &Library),
-    letter: &Letter,
-    confirmed: &Confirmed,
-    column: &Column,
-) -> Option<Said> {
-    let is_small = letter.summary.size <= MOST_BYTES;
-    is_small.then(|| said(&values_of((reader, library), letter, confirmed, true), column))
-}
-
-/// `None` where there is nothing of that path.
-fn said(values: &[Value], column: &Column) -> Said {
-    let its: Vec<&str> = values.iter().filter(|value| value.path == column.path()).map(|value| &*value.text).collect();
-    if its.is_empty() { None } else { Some(shortened(&its.join(", "))) }
 }
 
 /// The columns there are in these letters, those of most letters first.
@@ -87,7 +63,7 @@ pub async fn in_letters(
     letters: &[LetterSummary],
 ) -> Result<Vec<Found>, StoreError> {
     let mut found: BTreeMap<Column, Found> = BTreeMap::new();
-    for (_, values) in read(store, reader, letters).await? {
+    for (_, values) in look_into(store, reader, letters, values_of).await? {
         let mut of_letter: BTreeMap<Column, String> = BTreeMap::new();
         for value in values {
             if let Ok(column) = value.path.parse() {
@@ -109,11 +85,13 @@ struct Value {
     text: String,
 }
 
-async fn read(
+/// What `look` finds in each letter whose body is small; it is told whether payloads may be looked into.
+pub(super) async fn look_into<T: Send + 'static>(
     store: &StoreReader,
     reader: &Reader,
     letters: &[LetterSummary],
-) -> Result<Vec<(LetterId, Vec<Value>)>, StoreError> {
+    look: impl Fn((&Reader, &Library), &Letter, &Confirmed, bool) -> T + Send + 'static,
+) -> Result<Vec<(LetterId, T)>, StoreError> {
     let small = letters.iter().filter(|letter| letter.size <= MOST_BYTES).cloned().collect();
     let (mut contents, mut confirmed) = (Vec::new(), ConfirmedTypes::new(store));
     for letter in store.with_contents(small).await? {
@@ -124,7 +102,7 @@ async fn read(
     let (library, reader) = (reader.library().await, reader.clone());
     let read = move || {
         let read = |(letter, confirmed, shows_payload): &(Letter, Arc<Confirmed>, bool)| {
-            (letter.summary.id, values_of((&reader, &library), letter, confirmed, *shows_payload))
+            (letter.summary.id, look((&reader, &library), letter, confirmed, *shows_payload))
         };
         contents.iter().map(read).collect()
     };
@@ -151,7 +129,7 @@ fn values_of(
     found
 }
 
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST_VALUE) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -7,7 +7,16 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{audited_store::AuditedStore, columns, decoding::reader::Reader};
+use super::{
+    audited_store::AuditedStore,
+    columns,
+    decoding::{
+        confirmed::Confirmed,
+        reader::Reader,
+        reading::{Content, Library},
+        values,
+    },
+};
 use crate::{
     clock::Clock,
     domain::{
@@ -15,6 +24,7 @@ use crate::{
         column::Column,
         filter::{LetterFilter, PageRequest, Sort},
         group::GroupId,
+        letter::Letter,
         split::{GroupSplit, LONGEST_VALUE, MOST_PARTS, Said, SplitRefusal},
     },
     store::{StoreError, StoreReader},
@@ -40,7 +50,7 @@ impl Splits {
 /// What the letters of a group say in a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldValues {
-    /// How many letters were read.
+    /// How many letters were looked into.
     pub read: u64,
     /// How many say what, what most say first.
     pub values: Vec<(Said, u64)>,
@@ -69,6 +79,39 @@ impl NewSplit {
             _ => None,
         }
     }
+}
+
+/// What a letter says in a field; `None` where that cannot be told: it is hidden, or cannot be read, or is too large to be
+/// read for that.
+pub(super) fn said(
+    (reader, library): (&Reader, &Library),
+    letter: &Letter,
+    confirmed: &Confirmed,
+    field: &Column,
+) -> Option<Said> {
+    if letter.summary.size > columns::MOST_BYTES {
+        return None;
+    }
+    let (shown, reading) = reader.shown(library, letter, confirmed);
+    let (mut found, mut is_hidden) = (Vec::new(), false);
+    let mut take = |path: &str, text: &str| {
+        let is_above = || field.path().strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        if values::is_hidden(text) {
+            is_hidden |= path == field.path() || is_above();
+        } else if path == field.path() {
+            found.push(text.to_owned());
+        }
+    };
+    if field.is_of_payload() {
+        if !matches!(reading.content, Content::Json(_)) {
+            return None;
+        }
+        values::all_of_payload(&reading, &mut take);
+    } else {
+        values::all_of_headers(&shown, &mut take);
+    }
+    let said = (!found.is_empty()).then(|| columns::shortened(&found.join(", ")));
+    (!is_hidden).then_some(said)
 }
 
 /// Reads and changes them; cheap to clone.
@@ -106,9 +149,13 @@ impl GroupSplits {
         let newest = PageRequest { sort: Sort::Newest, after: None, limit: SAMPLE };
         let letters = seen.letters(&filter, &newest).await?.items;
         let mut counts: BTreeMap<Said, u64> = BTreeMap::new();
-        let said = columns::said_by_letters(seen, &self.reader, &letters, field).await?;
-        let read = said.len() as u64;
-        for said in said {
+        let of_field = field.clone();
+        let look = move |with: (&Reader, &Library), letter: &Letter, confirmed: &Confirmed, shows_payload| {
+            if shows_payload { said(with, letter, confirmed, &of_field) } else { None }
+        };
+        let found = columns::look_into(seen, &self.reader, &letters, look).await?;
+        let read = found.len() as u64;
+        for said in found.into_iter().filter_map(|(_, said)| said) {
             *counts.entry(said).or_default() += 1;
         }
         let mut values: Vec<(Said, u64)> = counts.into_iter().collect();

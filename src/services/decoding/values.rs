@@ -15,6 +15,11 @@ pub(crate) type Each<'a> = dyn FnMut(&str, &str) + 'a;
 
 /// The values of a payload; their paths begin with `payload`.
 pub(crate) fn of_payload(reading: &Reading, each: &mut Each<'_>) {
+    all_of_payload(reading, &mut |path, text| unless_hidden(path, text, each));
+}
+
+/// The same, with marks in place of what is hidden.
+pub(crate) fn all_of_payload(reading: &Reading, each: &mut Each<'_>) {
     let limits = Limits::default();
     if let Content::Json(text) = &reading.content
         && let Ok(node) = json::read(text, limits.elements, limits.depth)
@@ -35,9 +40,14 @@ pub(crate) fn of_headers(shown: &Letter, shows_payload: bool, each: &mut Each<'_
     headers.iter().filter(|(name, _)| is_shown(name)).for_each(|(name, value)| of_header(name, value, each));
 }
 
+/// The values of all headers, with marks in place of what is hidden.
+pub(crate) fn all_of_headers(shown: &Letter, each: &mut Each<'_>) {
+    shown.message.headers.iter().for_each(|(name, value)| field(&format!("header.{name}"), value, each));
+}
+
 /// The values of a header; their paths begin with `header.`.
 pub(crate) fn of_header(name: &str, value: &FieldValue, each: &mut Each<'_>) {
-    field(&format!("header.{name}"), value, each);
+    field(&format!("header.{name}"), value, &mut |path, text| unless_hidden(path, text, each));
 }
 
 fn walk(path: &mut String, node: &Node<'_>, each: &mut Each<'_>) {
@@ -54,7 +64,7 @@ fn walk(path: &mut String, node: &Node<'_>, each: &mut Each<'_>) {
         }
         Kind::Null => {}
         Kind::Bool(value) => each(path, if *value { "true" } else { "false" }),
-        Kind::Number(text) | Kind::Text(text) => unless_hidden(path, text, each),
+        Kind::Number(text) | Kind::Text(text) => each(path, text),
     }
 }
 
@@ -70,7 +80,7 @@ fn field(path: &str, value: &FieldValue, each: &mut Each<'_>) {
         FieldValue::ByteArray(_) | FieldValue::Void | FieldValue::Decimal { .. } => return,
         number => number.as_i64().map(|number| number.to_string()).unwrap_or_default(),
     };
-    unless_hidden(path, &text, each);
+    each(path, &text);
 }
 
 fn table(path: &str, table: &FieldTable, each: &mut Each<'_>) {
@@ -79,9 +89,13 @@ fn table(path: &str, table: &FieldTable, each: &mut Each<'_>) {
     }
 }
 
+pub(crate) fn is_hidden(text: &str) -> bool {
+    text.starts_with(MASK)
+}
+
 /// A mark of what is hidden says nothing.
 fn unless_hidden(path: &str, text: &str, each: &mut Each<'_>) {
-    if !text.starts_with(MASK) {
+    if !is_hidden(text) {
         each(path, text);
     }
 }

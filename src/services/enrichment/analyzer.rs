@@ -12,13 +12,12 @@ use crate::{
     },
     grouping::{self, Rewriter},
     services::{
-        columns,
         decoding::{
             confirmed::Confirmed,
             reader::Reader,
             reading::{Library, Named},
         },
-        group_splits::Splits,
+        group_splits::{self, Splits},
         rules::{DEFAULT, RuleBook, Ruled, RuledOut, facts},
     },
     store::{Enriched, RuleFailure},
@@ -64,14 +63,14 @@ impl Analyzer {
     }
 
     fn group_key(&self, letter: &Letter, confirmed: &Confirmed, named: Option<&Named>) -> GroupKey {
-        let key = self.whole_group_key(letter, named);
+        let key = self.unsplit_key(letter, named);
         let Some(split) = self.splits.of(grouping::id(&key)) else { return key };
-        let said = || columns::said_by((&self.reader, &self.library), letter, confirmed, &split.field);
+        let said = || group_splits::said((&self.reader, &self.library), letter, confirmed, &split.field);
         let said = catch_unwind(AssertUnwindSafe(said)).unwrap_or_default();
         GroupKey { part: said.and_then(|said| split.part(&said)), ..key }
     }
 
-    fn whole_group_key(&self, letter: &Letter, named: Option<&Named>) -> GroupKey {
+    fn unsplit_key(&self, letter: &Letter, named: Option<&Named>) -> GroupKey {
         let summary = &letter.summary;
         let error = grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref());
         GroupKey {

@@ -8,18 +8,18 @@
 mod acknowledged;
 mod group_watch;
 pub mod heartbeat;
+mod parts;
 mod settings;
 mod storms;
-mod whole;
 pub mod wording;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use amqp_message::time::Timestamp;
 pub use group_watch::GroupWatch;
+use parts::parts_as_one;
 pub use settings::Settings;
 use storms::{Newcomer, Storms, is_of_group};
-use whole::whole;
 
 use super::{
     change_feed::ChangeFeed,
@@ -138,7 +138,7 @@ impl Incidents {
         }
         let phases = Group::TO_DO.to_vec();
         let filter = GroupFilter { only_open: true, phases, importances, ..GroupFilter::default() };
-        Ok(whole(self.store.matching_groups(&filter).await?))
+        Ok(parts_as_one(self.store.matching_groups(&filter).await?))
     }
 
     /// The channels that want to hear of that.

@@ -58,9 +58,9 @@ pub(crate) async fn make_groups(tx: &mut Tx, groups: &[NewGroup<'_>]) -> Result<
             scheduled, retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by,
             state, progress, wake_at, assignee, ticket)
         SELECT new.id, new.broker, new.queue, new.message_type, new.reason, new.error, new.part, new.split_from, 0, 0, 0, 0,
-            0, 0, 0, seen, seen, 0, 0, '', '', coalesce(whole.state, 'open'), coalesce(whole.progress, ''), whole.wake_at,
-            coalesce(whole.assignee, ''), coalesce(whole.ticket, '')
-        FROM new LEFT JOIN groups whole ON whole.id = new.split_from WHERE true ON CONFLICT (id) DO NOTHING",
+            0, 0, 0, seen, seen, 0, 0, '', '', coalesce(base.state, 'open'), coalesce(base.progress, ''), base.wake_at,
+            coalesce(base.assignee, ''), coalesce(base.ticket, '')
+        FROM new LEFT JOIN groups base ON base.id = new.split_from WHERE true ON CONFLICT (id) DO NOTHING",
     ];
     let columns = vec![
         Column::ids(groups, |group| group.id.as_uuid()),

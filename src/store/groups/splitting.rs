@@ -86,7 +86,7 @@ impl StoreReader {
         row.map(GroupSplit::try_from).transpose()
     }
 
-    /// The parts of a group, as far as they are groups of their own.
+    /// The parts of a group, as far as they were not merged.
     pub async fn parts_of(&self, id: GroupId) -> Result<Vec<Group>, StoreError> {
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT ");
@@ -141,7 +141,7 @@ impl Store {
             Ok(found) => found,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        // Those that there were before are groups of their own again.
+        // Those that there were before are no longer merged.
         let parts: BTreeSet<GroupId> = keys(base, split).map(|key| grouping::id(&key)).collect();
         for part in merged.into_iter().filter(|part| parts.contains(&part.group.id)) {
             set_apart(&mut tx, part, *id).await?;
@@ -167,8 +167,10 @@ impl Store {
         id: GroupId,
         order: MergeOrder<'_>,
     ) -> Result<Result<Vec<GroupId>, SplitRefusal>, StoreError> {
+        // Its key never changes; what does is looked at once it is locked, with all else in one order.
+        let base = self.groups_ever_by_id(&[id]).await?.pop();
         let mut tx = self.db.begin().await?;
-        let (Some(base), Some(split)) = (peek(&mut tx, id).await?, split_of(&mut tx, id).await?) else {
+        let (Some(base), Some(split)) = (base, split_of(&mut tx, id).await?) else {
             return Ok(Err(SplitRefusal::NotSplit));
         };
         // What letters that come would be in has to lead here, too.
@@ -239,17 +241,7 @@ fn to_split<'p>(locked: &'p [Part], id: GroupId, by: &Actor) -> Result<(&'p Grou
     if merged.iter().all(is_own) { Ok((base, merged)) } else { Err(SplitRefusal::HasMerged) }
 }
 
-/// A group as it is, which may change before it is locked: all that is locked is locked in one order.
-async fn peek(tx: &mut Tx, id: GroupId) -> Result<Option<Group>, StoreError> {
-    let row: Option<Row> = on!(tx, |tx| {
-        let mut select = QueryBuilder::new("SELECT ");
-        select.push(COLUMNS).push(" FROM groups WHERE id = ").push_bind(id.as_uuid());
-        select.build_query_as().fetch_optional(&mut **tx).await?
-    });
-    row.map(Group::try_from).transpose()
-}
-
-/// The parts of a group that are groups of their own.
+/// The parts of a group that were not merged.
 async fn parts(tx: &mut Tx, of: GroupId) -> Result<Vec<GroupId>, StoreError> {
     const PARTS: &str = "SELECT id FROM groups WHERE merged_into IS NULL AND split_from = $1";
     let ids: Vec<Uuid> = on!(tx, |tx| sqlx::query_scalar(PARTS).bind(of.as_uuid()).fetch_all(&mut **tx).await?);

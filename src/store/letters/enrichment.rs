@@ -202,9 +202,10 @@ impl<'a> Move<'a> {
         Some(self.is.group).filter(|key| *key != self.group)
     }
 
-    /// It comes from the group of which that is a part.
+    /// It leaves the group for a part of it.
     fn is_split_off(&self) -> bool {
-        self.was.state.group.is_some() && self.was.state.group == self.is.key.part.as_ref().map(|part| part.of)
+        let of = self.is.key.part.as_ref().map(|part| part.of);
+        of.is_some() && self.was.state.group == of && of != Some(self.group)
     }
 
     fn importance_by(&self) -> &str {

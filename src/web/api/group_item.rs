@@ -133,11 +133,11 @@ pub struct FullGroup {
     hours: Vec<HourItem>,
     /// Groups that are part of this one.
     merged_from: Vec<MergedItem>,
-    /// Where it was split by a field, the groups of their own that came of it.
+    /// Into which groups it was split by a field.
     parts: Vec<PartItem>,
 }
 
-/// A group that came of splitting another.
+/// A part of a group that was split by a field.
 #[derive(Serialize, ToSchema)]
 struct PartItem {
     id: Uuid,

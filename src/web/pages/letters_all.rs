@@ -54,6 +54,7 @@ parameters! {
 #[template(path = "letters/all.html", blocks = ["title", "main", "nav"])]
 struct AllPage {
     shell: Shell,
+    heading: &'static str,
     list: String,
     /// Where it was asked.
     back: String,
@@ -77,6 +78,7 @@ pub async fn show(
     let here = AskedFrom { all: Some(all), back: asked.back.clone() };
     let page = AllPage {
         shell: visit.at(address(&list, &here), Shell::new(&app, Page::Letters, &facets).await?),
+        heading: if list.asks_for("id") { "Picked dead letters" } else { "All that match" },
         list: list.href(),
         back,
         queues: queue_names(&facets),

@@ -1,4 +1,4 @@
-//! Groups that came of splitting another by a field.
+//! Parts of a group that was split by a field.
 
 use super::{number, text};
 use crate::domain::group::Group;

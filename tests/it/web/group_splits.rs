@@ -140,6 +140,21 @@ async fn people_are_as_far_with_a_part_as_with_the_group() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_told_is_not_said_to_be_missing() {
+    let desk = Desk::hiding(&["currency"]).await;
+    let ids = fail(&desk, &[EUR, r#"{"inner": {"currency": "EUR"}}"#, "no JSON", "{\"cut\": ", NONE]).await;
+    let group = group_of(&desk, ids[0]).await;
+    let path = format!("/api/v1{group}");
+    for (field, missing) in [("payload.currency", 2), ("payload.inner.currency", 2)] {
+        let preview = desk.post(&format!("{path}/split/preview"), &json!({"field": field})).await.expect(200).json();
+        assert_eq!((&preview["read"], &preview["values"]), (&json!(5), &json!([{"value": null, "letters": missing}])));
+    }
+    desk.post(&format!("{path}/split"), &by_currency(&[Some("EUR"), None])).await.expect(200);
+    sort(&desk).await;
+    assert_eq!(groups(&desk).await, as_listed(&[("-", 3), ("currency is missing", 2)]));
+}
+
+#[tokio::test]
 async fn a_group_is_split_on_its_page() {
     let desk = Desk::open().await;
     let group = failures(&desk).await;

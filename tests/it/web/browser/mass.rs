@@ -157,6 +157,7 @@ async fn those_that_were_picked_are_edited_and_tried_on_one(scene: &Scene, desk:
     scene.click("#bulk .menu-box summary").await;
     scene.click("#bulk [name=ask]").await;
     scene.reads(".confirm-box", "Retry 3 open or scheduled dead letters, picked by hand?").await;
+    scene.reads("h1", "Picked dead letters").await;
     scene.click(".confirm-edit summary").await;
     scene.types("#merge-patch", "{\"fixed\": true}").await;
     scene.reads("#edit-preview", "3 of the first 3 dead letters can be edited.").await;

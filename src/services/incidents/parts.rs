@@ -6,7 +6,7 @@ use super::acknowledged::acknowledged_at;
 use crate::domain::group::{Group, GroupId};
 
 /// The parts of a group that was split are one incident, as the group was before: nobody is paged because somebody sorts.
-pub(super) fn whole(groups: Vec<Group>) -> Vec<Group> {
+pub(super) fn parts_as_one(groups: Vec<Group>) -> Vec<Group> {
     let mut all: BTreeMap<GroupId, Group> = BTreeMap::new();
     for mut group in groups {
         if let Some(part) = group.key.part.take() {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn parts_are_one_with_the_group_that_was_split() {
-        let all = whole(vec![
+        let all = parts_as_one(vec![
             group(3, Some(1), 2, 30),
             group(1, None, 1, 20),
             group(2, None, 1, 5),
