@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    Client, Failure, Limit, Outcome, Server, read_id,
+    Client, Failure, ListOptions, Outcome, Server, read_id,
     text::{exit, note, print_all, print_text, shown, table},
 };
 
@@ -37,7 +37,7 @@ pub struct JobsArgs {
     #[arg(long, requires = "id", group = "order")]
     undo: bool,
     #[command(flatten)]
-    limit: Limit,
+    list: ListOptions,
     #[command(flatten)]
     server: Server,
 }
@@ -45,7 +45,7 @@ pub struct JobsArgs {
 pub async fn jobs(asked: &JobsArgs) -> Outcome {
     let (client, json) = (Client::new(&asked.server)?, asked.server.json);
     let Some(id) = asked.id else {
-        let jobs = client.items("jobs", &[], asked.limit.limit).await?;
+        let jobs = client.items("jobs", &[], asked.list.limit).await?;
         return print_all(&jobs, json, job_table);
     };
     let orders = [("cancel", asked.cancel), ("pause", asked.pause), ("resume", asked.resume), ("undo", asked.undo)];

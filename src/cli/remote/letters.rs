@@ -5,7 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    Client, Limit, Outcome, Server, read_id,
+    Client, ListOptions, Outcome, Server, read_id,
     text::{lines, print_all, print_text, shown, table},
 };
 use crate::cli::print;
@@ -69,7 +69,7 @@ pub struct ListArgs {
     #[arg(long)]
     sort: Option<String>,
     #[command(flatten)]
-    limit: Limit,
+    list: ListOptions,
     #[command(flatten)]
     server: Server,
 }
@@ -80,7 +80,7 @@ pub struct SearchArgs {
     #[arg(required = true, value_name = "WORD", allow_hyphen_values = true, value_parser = read_word)]
     words: Vec<String>,
     #[command(flatten)]
-    limit: Limit,
+    list: ListOptions,
     #[command(flatten)]
     server: Server,
 }
@@ -119,7 +119,7 @@ pub struct GroupsArgs {
     #[arg(long)]
     queue: Vec<String>,
     #[command(flatten)]
-    limit: Limit,
+    list: ListOptions,
     #[command(flatten)]
     server: Server,
 }
@@ -130,11 +130,11 @@ pub async fn list(asked: &ListArgs) -> Outcome {
         query.push(("status", "open".to_owned()));
     }
     query.extend(asked.sort.clone().map(|sort| ("sort", sort)));
-    print_letters(&asked.server, &query, asked.limit.limit).await
+    print_letters(&asked.server, &query, asked.list.limit).await
 }
 
 pub async fn search(asked: &SearchArgs) -> Outcome {
-    print_letters(&asked.server, &[("q", asked.words.join(" "))], asked.limit.limit).await
+    print_letters(&asked.server, &[("q", asked.words.join(" "))], asked.list.limit).await
 }
 
 async fn print_letters(server: &Server, query: &[(&str, String)], limit: usize) -> Outcome {
@@ -228,7 +228,7 @@ pub async fn groups(asked: &GroupsArgs) -> Outcome {
     let filter = Filter { queue: asked.queue.clone(), ..Filter::default() };
     let state = asked.state.iter().map(|state| ("state", state.clone()));
     let query: Vec<_> = filter.pairs().into_iter().chain([("status", asked.status.clone())]).chain(state).collect();
-    let groups = Client::new(&asked.server)?.items("groups", &query, asked.limit.limit).await?;
+    let groups = Client::new(&asked.server)?.items("groups", &query, asked.list.limit).await?;
     print_all(&groups, asked.server.json, |groups| {
         const HEADS: [&str; 8] = ["ID", "STATE", "IMPORTANCE", "OPEN", "ALL", "LAST SEEN", "QUEUE", "ERROR"];
         const CELLS: [&str; 8] = ["id", "state", "importance", "open", "count", "last_seen", "queue", "error"];

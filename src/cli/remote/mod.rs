@@ -54,7 +54,7 @@ pub struct Server {
 
 /// How much of a list.
 #[derive(Debug, Args)]
-struct Limit {
+struct ListOptions {
     /// So many at most
     #[arg(long, default_value_t = 50, value_parser = read_limit)]
     limit: usize,

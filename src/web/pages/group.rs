@@ -239,7 +239,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit, by: &Actor) -> Result<
         charts: GroupCharts::load(app, &group, hours, now).await?,
         began: before_group(app, &group).await?,
         letters: page.items.iter().map(|letter| row(letter, id, now)).collect(),
-        all_letters: all_letters(id).href(),
+        all_letters: LetterQuery::all_of_group(id).href(),
         in_common: format!("{}/in-common", href(id)),
         queues: queues_to_name(&group, &facets),
         part_of: group.key.part.as_ref().map(|part| part.of.to_string()),
@@ -286,10 +286,6 @@ fn of_group(id: GroupId, status: Status) -> LetterFilter {
 
 fn queues_to_name(group: &Group, facets: &LetterCounts) -> Vec<String> {
     if group.key.queue.is_none() { queue_names(facets) } else { Vec::new() }
-}
-
-pub(super) fn all_letters(id: GroupId) -> LetterQuery {
-    LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) }
 }
 
 fn row(letter: &LetterSummary, group: GroupId, now: Timestamp) -> Row {

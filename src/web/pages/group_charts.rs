@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use amqp_message::time::Timestamp;
 
-use super::group::all_letters;
 use crate::{
     domain::{
         filter::LetterFilter,
@@ -15,6 +14,7 @@ use crate::{
         AppState,
         error::WebError,
         marks::{is_about, with_marks},
+        query::LetterQuery,
         recent::Recent,
         view::{
             chart::{Chart, Window},
@@ -41,7 +41,7 @@ impl GroupCharts {
 
     /// Of its hours within two weeks.
     pub async fn load(app: &AppState, group: &Group, hours: &[Hour], now: Timestamp) -> Result<Self, WebError> {
-        let letters = all_letters(group.id);
+        let letters = LetterQuery::all_of_group(group.id);
         let is_meant = |marker: &Marker| is_about(marker, &group.key.broker, group.key.queue.as_deref());
         if is_young(group, now) {
             let filter = LetterFilter { groups: vec![group.id], ..LetterFilter::default() };

@@ -32,7 +32,7 @@ use crate::{
         error::WebError,
         input::FormPairs,
         path_id::{PathId, missing},
-        query::{self, form, parameters},
+        query::{self, LetterQuery, form, parameters},
         security::{CurrentUser, Visitor},
         view::{
             group::{Title, href, why},
@@ -118,7 +118,7 @@ pub async fn show(
         None => None,
     };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
-    let letters = store.letters(&super::group::all_letters(id).filter(app.clock.now()), &newest).await?.items;
+    let letters = store.letters(&LetterQuery::all_of_group(id).filter(app.clock.now()), &newest).await?.items;
     let found = columns::in_letters(&store, &app.reader, &letters).await?;
     let shell = Shell::new(&app, Page::Groups, &store.counts_overall().await?).await?;
     let page = SplitPage {

@@ -161,6 +161,11 @@ impl LetterQuery {
         Self { statuses, groups: vec![group], ..Self::default() }
     }
 
+    /// The letters of one group, whatever their status.
+    pub fn all_of_group(group: GroupId) -> Self {
+        Self { statuses: Some(Vec::new()), ..Self::of_group(group, None) }
+    }
+
     /// The letters of one queue, or those whose queue is unknown.
     pub fn of_queue(queue: Option<&str>) -> Self {
         let (queues, queue_unknown) = queue_words(queue);

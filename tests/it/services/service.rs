@@ -124,10 +124,19 @@ pub fn texts(range: Range<usize>) -> Vec<String> {
 
 /// Publishes distinct persistent messages to `queue` and waits until the broker has all of them.
 pub async fn flood(channel: &Channel, queue: &str, range: Range<usize>) {
+    flood_of(channel, queue, range, |_| persistent()).await;
+}
+
+/// A flood whose messages have ids of their own.
+pub async fn flood_with_ids(channel: &Channel, queue: &str, range: Range<usize>) {
+    flood_of(channel, queue, range, |n| persistent().with_message_id(text(n).into())).await;
+}
+
+async fn flood_of(channel: &Channel, queue: &str, range: Range<usize>, properties: impl Fn(usize) -> BasicProperties) {
     let mut confirms = Vec::with_capacity(range.len());
     for n in range {
         let (body, options) = (text(n), BasicPublishOptions::default());
-        let published = channel.basic_publish("".into(), queue.into(), options, body.as_bytes(), persistent());
+        let published = channel.basic_publish("".into(), queue.into(), options, body.as_bytes(), properties(n));
         confirms.push(published.await.unwrap());
     }
     for confirm in in_time("all confirms of a flood", join_all(confirms)).await {
