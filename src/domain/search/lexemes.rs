@@ -1,9 +1,10 @@
 //! Values of payloads and headers as words of the index.
 //!
 //! They stand in the same index as the words of the text, so that an index of its own for values, with a row for each of
-//! some thirty fields of every letter, is not needed. A value has up to four lexemes: that its field is there, what it
-//! is, and of a number its magnitude and its place among all numbers, in digits that sort as the numbers do. A comparison
-//! is then a few beginnings of such digits.
+//! some thirty fields of every letter, is not needed. A value has up to five lexemes: that its field is there, what it
+//! is, and of a number its place among all numbers, in digits that sort as the numbers do: of all its digits, and of the
+//! first few. A comparison is then some of the short ones, which the index has lists of, and at its ends beginnings of the
+//! long ones, whose lists have to be merged before the first letter is found.
 
 use search_language::Comparison;
 use xxhash_rust::xxh3::Xxh3;
@@ -18,11 +19,60 @@ pub enum Lexeme {
 
 /// Bits of a digit. The more there are, the shorter a lexeme is, and the more of them a comparison needs.
 const BITS: u32 = 2;
-/// Digits of a number, and of its magnitude: sign and exponent.
-const DIGITS: u32 = 64 / BITS;
-const MAGNITUDE_DIGITS: u32 = 12 / BITS;
-/// Bits behind the magnitude.
-const REST: u32 = (DIGITS - MAGNITUDE_DIGITS) * BITS;
+
+/// The first digits of a number, as a lexeme of it.
+struct Level {
+    kind: &'static str,
+    digits: u32,
+    /// Which of these many letters may have. They are asked for one by one, as the index has a list of each.
+    has_many: Option<fn(u64) -> bool>,
+}
+
+/// The digits of orders of magnitude, which are sign and exponent; of 64ths of these; and all.
+const LEVELS: [Level; 3] = [
+    Level { kind: "=e", digits: 6, has_many: Some(is_usual) },
+    Level { kind: "=m", digits: 9, has_many: Some(|_| true) },
+    Level { kind: "=n", digits: 32, has_many: None },
+];
+
+impl Level {
+    /// Bits of a number behind these digits.
+    const fn rest(&self) -> u32 {
+        u64::BITS - self.digits * BITS
+    }
+
+    fn lexeme(&self, name: &str, digits: &str) -> Lexeme {
+        let text = format!("{}{name}{digits}", self.kind);
+        if digits.len() == self.digits as usize { Lexeme::Whole(text) } else { Lexeme::Begun(text) }
+    }
+
+    /// What numbers have whose digits are from `first` to `last`.
+    fn between(&self, name: &str, first: u64, last: u64) -> Vec<Lexeme> {
+        let together = |first, last| {
+            let beginnings = beginnings(first, last, self.digits).into_iter();
+            beginnings.map(|digits| self.lexeme(name, &digits)).collect::<Vec<_>>()
+        };
+        let Some(has_many) = self.has_many else { return together(first, last) };
+        let (mut from, mut found) = (first, Vec::new());
+        for alone in (first..=last).filter(|digits| has_many(*digits)) {
+            if from < alone {
+                found.extend(together(from, alone - 1));
+            }
+            found.push(self.lexeme(name, &digits(alone, self.digits)));
+            from = alone + 1;
+        }
+        found.extend(together(from, last));
+        found
+    }
+}
+
+/// Whether these are sign and exponent of zero, or of a number between a 65,536th and 10^17.
+fn is_usual(magnitude: u64) -> bool {
+    const SIGN: u64 = 1 << 11;
+    const ONE: u64 = 1_023;
+    let exponent = if magnitude & SIGN == 0 { !magnitude } else { magnitude } & (SIGN - 1);
+    exponent == 0 || (ONE - 16..=ONE + 56).contains(&exponent)
+}
 
 /// The field is there.
 pub(super) fn presence(path: &str) -> String {
@@ -39,23 +89,23 @@ pub(super) fn equal(path: &str, value: &str) -> String {
 }
 
 /// It has this number.
-pub(super) fn number(path: &str, value: f64) -> [String; 2] {
+pub(super) fn number(path: &str, value: f64) -> [String; 3] {
     let (name, key) = (name(path), key(value));
-    [format!("=e{name}{}", digits(key >> REST, MAGNITUDE_DIGITS)), format!("=n{name}{}", digits(key, DIGITS))]
+    LEVELS.map(|level| format!("{}{name}{}", level.kind, digits(key >> level.rest(), level.digits)))
 }
 
 /// One of these there is where a field has such a number.
 pub(super) fn compared(path: &str, comparison: Comparison, value: f64) -> Vec<Lexeme> {
     let (name, at) = (name(path), key(value));
-    let (least, most) = (key(f64::MIN), key(f64::MAX));
-    let range = match comparison {
-        Comparison::Is => (at, at),
-        Comparison::Above => (at.saturating_add(1), most),
-        Comparison::AtLeast => (at, most),
-        Comparison::Below => (least, at.saturating_sub(1)),
-        Comparison::AtMost => (least, at),
+    let (least, end) = (key(f64::MIN), key(f64::MAX) + 1);
+    let (first, end) = match comparison {
+        Comparison::Is => (at, at + 1),
+        Comparison::Above => (at + 1, end),
+        Comparison::AtLeast => (at, end),
+        Comparison::Below => (least, at),
+        Comparison::AtMost => (least, at + 1),
     };
-    between(&name, range.0, range.1)
+    between(&LEVELS, &name, first, end)
 }
 
 /// The number that a text is, if it is one.
@@ -79,25 +129,18 @@ const fn key(value: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-/// The numbers from `first` to `last`: within their two magnitudes by their digits, between these by magnitude.
-fn between(name: &str, first: u64, last: u64) -> Vec<Lexeme> {
-    if first > last {
-        return Vec::new();
+/// The numbers from `first` up to `end`: whole runs by the first of these levels, what is left at both ends by the others.
+fn between(levels: &[Level], name: &str, first: u64, end: u64) -> Vec<Lexeme> {
+    let Some((level, finer)) = levels.split_first().filter(|_| first < end) else { return Vec::new() };
+    let run = 1 << level.rest();
+    let (first_run, end_run) = (first.div_ceil(run), end / run);
+    if first_run >= end_run {
+        return between(finer, name, first, end);
     }
-    let fine =
-        |first, last| beginnings(first, last, DIGITS).into_iter().map(|digits| lexeme("=n", name, &digits, DIGITS));
-    let (low, high) = (first >> REST, last >> REST);
-    if low == high {
-        return fine(first, last).collect();
-    }
-    let coarse = beginnings(low + 1, high - 1, MAGNITUDE_DIGITS);
-    let coarse = coarse.into_iter().map(|digits| lexeme("=e", name, &digits, MAGNITUDE_DIGITS));
-    fine(first, (low << REST) | (u64::MAX >> (64 - REST))).chain(coarse).chain(fine(high << REST, last)).collect()
-}
-
-fn lexeme(kind: &str, name: &str, digits: &str, all: u32) -> Lexeme {
-    let text = format!("{kind}{name}{digits}");
-    if digits.len() == all as usize { Lexeme::Whole(text) } else { Lexeme::Begun(text) }
+    let mut found = between(finer, name, first, first_run * run);
+    found.extend(level.between(name, first_run, end_run - 1));
+    found.extend(between(finer, name, end_run * run, end));
+    found
 }
 
 /// The last so many digits of a number.
@@ -155,11 +198,26 @@ mod tests {
     }
 
     #[test]
+    fn what_many_letters_may_have_is_asked_for_one_by_one() {
+        const USUAL: [f64; 7] = [0.0, 0.01, 1.0, 4711.0, 1.7e12, -0.01, -4711.0];
+        let stored: Vec<String> = USUAL.iter().flat_map(|value| number("payload.n", *value)).collect();
+        for (comparison, than) in
+            [Comparison::AtLeast, Comparison::AtMost].into_iter().flat_map(|of| USUAL.map(|than| (of, than)))
+        {
+            for lexeme in compared("payload.n", comparison, than) {
+                let Lexeme::Begun(text) = lexeme else { continue };
+                let merged = stored.iter().find(|stored| stored.starts_with(&text) && !stored.starts_with("=n"));
+                assert_eq!(merged, None, "{comparison:?} {than}");
+            }
+        }
+    }
+
+    #[test]
     fn a_comparison_is_few_lexemes() {
         for than in [0.0, 4000.0, 2.345_678_901_234_567, -7.0, 1e300, f64::MAX, f64::MIN] {
             for comparison in [Comparison::Above, Comparison::AtLeast, Comparison::Below, Comparison::AtMost] {
                 let n = compared("payload.n", comparison, than).len();
-                assert!(n < 120, "{than} {comparison:?}: {n}");
+                assert!(n < 400, "{than} {comparison:?}: {n}");
             }
         }
     }

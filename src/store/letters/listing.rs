@@ -1,5 +1,7 @@
 //! Lists of letters: a page of those that a filter lets through, in an order.
 
+use std::ops::RangeInclusive;
+
 use sqlx::QueryBuilder;
 
 use super::{
@@ -16,7 +18,7 @@ use crate::{
         StoreError, StoreReader,
         counts::facets::{Matching, Range},
         db::{
-            Sql,
+            Either, Sql,
             id_list::{numbers, push_uuids},
             on,
         },
@@ -110,6 +112,11 @@ impl StoreReader {
         if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
             return self.pick(plan, matching, &part).await;
         }
+        if let Some(plan) = plan.as_ref().filter(|plan| plan.asks_index)
+            && let Some(items) = self.first_near(plan, matching, &part).await?
+        {
+            return Ok(items);
+        }
         let ranges = matching.ranges();
         // Each range would ask the index anew.
         let asks_index = plan.as_ref().is_some_and(|plan| plan.asks_index);
@@ -183,6 +190,37 @@ impl StoreReader {
             query.build_query_as().fetch_all(pool).await?
         });
         self.told(rows)
+    }
+
+    /// Of many that match a page is mostly among the next few letters. SQLite lists all that the index has before it looks at
+    /// the first of them, and so is asked about these alone. `None` where there are not enough, or nothing is gained.
+    async fn first_near(
+        &self,
+        plan: &Plan,
+        matching: &Matching,
+        part: &Part<'_>,
+    ) -> Result<Option<Vec<LetterSummary>>, StoreError> {
+        if part.rank().is_some() {
+            return Ok(None);
+        }
+        let Some(rows) = self.rows_ahead(part).await? else { return Ok(None) };
+        let plan = plan.within(&rows);
+        let items = self.walk(matching, &Part { plan: Some(&plan), ..*part }, Some(LOOKED_AT)).await?;
+        Ok(Some(items).filter(|items| items.len() == part.limit))
+    }
+
+    /// Between which rows of the index the next letters stand that are in it, where these are close to each other.
+    async fn rows_ahead(&self, part: &Part<'_>) -> Result<Option<RangeInclusive<i64>>, StoreError> {
+        const CLOSE: i64 = 20 * LOOKED_AT as i64;
+        let Either::Sqlite(pool) = self.db.reader() else { return Ok(None) };
+        let mut query = QueryBuilder::new(
+            "SELECT min(x.seq), max(x.seq) FROM (SELECT id FROM letters l INDEXED BY letters_by_time WHERE 1 = 1",
+        );
+        part.push_conditions(&mut query, "l.");
+        part.push_order(&mut query, "l.");
+        query.push(" LIMIT ").push(LOOKED_AT).push(") AS ahead JOIN search_index x ON x.letter_id = ahead.id");
+        let (first, last): (Option<i64>, Option<i64>) = query.build_query_as().fetch_one(pool).await?;
+        Ok(first.zip(last).filter(|(first, last)| last - first < CLOSE).map(|(first, last)| first..=last))
     }
 
     /// Takes the few that the index gives, and sorts them.

@@ -109,7 +109,7 @@ impl Builder<'_> {
             Dialect::Sqlite => {
                 const SEQ: &str = "CASE WHEN (SELECT x.seq FROM search_index x WHERE x.letter_id = l.id) IN
                     (SELECT rowid FROM search_words WHERE search_words MATCH ";
-                Fragment::of(SEQ).text(text).sql(") THEN TRUE ELSE FALSE END")
+                Fragment::of(SEQ).text(text).rows().sql(") THEN TRUE ELSE FALSE END")
             }
             Dialect::Postgres => {
                 const THERE: &str =

@@ -1,5 +1,7 @@
 //! A part of a statement with its arguments, which is put together before it is known how a database takes these.
 
+use std::ops::RangeInclusive;
+
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
@@ -10,6 +12,8 @@ enum Piece {
     Text(String),
     Number(i64),
     Id(Uuid),
+    /// Where rows of the index are asked for: nothing, unless it is said which.
+    Rows,
 }
 
 /// SQL with arguments.
@@ -42,6 +46,21 @@ impl Fragment {
         self
     }
 
+    pub(super) fn rows(mut self) -> Self {
+        self.0.push(Piece::Rows);
+        self
+    }
+
+    /// The same of these rows of the index alone.
+    pub(super) fn within(&self, rows: &RangeInclusive<i64>) -> Self {
+        let condition = Self::of(" AND rowid BETWEEN ").number(*rows.start()).sql(" AND ").number(*rows.end());
+        let within = |piece: &Piece| match piece {
+            Piece::Rows => condition.0.clone(),
+            other => vec![other.clone()],
+        };
+        Self(self.0.iter().flat_map(within).collect())
+    }
+
     pub(super) fn then(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
@@ -71,6 +90,7 @@ impl Fragment {
                 Piece::Text(text) => query.push_bind(text.clone()),
                 Piece::Number(number) => query.push_bind(*number),
                 Piece::Id(id) => query.push_bind(*id),
+                Piece::Rows => query,
             };
         }
     }

@@ -3,7 +3,7 @@
 //! Where the index gives few letters, these are looked up and the rest is asked of them. Where it gives many, letters are
 //! walked through by time, and each is asked: of many that match, the next is never far.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
@@ -36,6 +36,7 @@ pub(crate) const FEW: u64 = 10_000;
 const ASKED: u64 = 50_000;
 
 /// How the letters of a search are found.
+#[derive(Clone)]
 pub(crate) struct Plan {
     /// A table with the column `id` of all that the index gives, where it is asked for something.
     found: Option<Fragment>,
@@ -51,6 +52,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// The same for letters which stand in these rows of the index. Of others it says what it likes.
+    pub(crate) fn within(&self, rows: &RangeInclusive<i64>) -> Self {
+        Self { whole: self.whole.within(rows), ..self.clone() }
+    }
+
     /// Pushes ` AND …`, about letters `l`.
     pub(crate) fn push_whole<DB: Database>(&self, query: &mut QueryBuilder<DB>)
     where
