@@ -214,7 +214,7 @@ impl StoreReader {
         const CLOSE: i64 = 20 * LOOKED_AT as i64;
         let Either::Sqlite(pool) = self.db.reader() else { return Ok(None) };
         let mut query = QueryBuilder::new(
-            "SELECT min(x.seq), max(x.seq) FROM (SELECT id FROM letters l INDEXED BY letters_by_time WHERE 1 = 1",
+            "SELECT min(x.seq), max(x.seq) FROM (SELECT id FROM letters l INDEXED BY letters_by_time WHERE 1 = 1 ",
         );
         part.push_conditions(&mut query, "l.");
         part.push_order(&mut query, "l.");
