@@ -5,16 +5,14 @@
 
 use std::{str::FromStr, sync::Arc};
 
-use axum::{
-    extract::State,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
+    back_to::take_back,
     bulk_action::BulkAction,
     letters_all::{self, AskedFrom},
-    toast::{Toast, leads_back},
+    redirect::{lead_to, redirect},
+    toast::Toast,
 };
 use crate::{
     domain::{
@@ -25,7 +23,7 @@ use crate::{
         AppState,
         codes::FaultCode,
         error::WebError,
-        input::{self, FormPairs},
+        input::FormPairs,
         order::{Action, Order},
         query::{LetterQuery, Pairs},
         security::CurrentUser,
@@ -97,13 +95,6 @@ fn ask_about_all(
     Ok(lead_to(&format!("/letters/all{query}{and}{name}={word}"), headers))
 }
 
-/// Where a form leads back to.
-pub fn take_back(pairs: &mut Pairs) -> Result<String, WebError> {
-    let back = pairs.take("back")?.unwrap_or_else(|| "/letters".to_owned());
-    let elsewhere = || WebError::bad_request("back: it takes the address of a list or of a letter");
-    leads_back(&back).then_some(back).ok_or_else(elsewhere)
-}
-
 fn take_ids(pairs: &mut Pairs) -> Result<Vec<LetterId>, WebError> {
     let values = pairs.take_all("id");
     let ids = values.iter().flat_map(|value| value.split(','));
@@ -126,29 +117,4 @@ fn tell(command: &Command, report: CommandReport) -> Toast {
         Ok(text) => Toast::done(text),
         Err(text) => Toast::failed(text),
     }
-}
-
-/// Back to the page, which says what was done.
-pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
-    let mut response = lead_to(back, headers);
-    if let Some(cookie) = toast.to_cookie() {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    response
-}
-
-/// To another page; htmx is told to put it in place of the one shown.
-pub fn lead_to(back: &str, headers: &HeaderMap) -> Response {
-    let (status, name, value) = if input::is_htmx(headers) {
-        let place = serde_json::json!({
-            "path": back, "target": "#main", "swap": "outerHTML show:none", "push": "false",
-        });
-        (StatusCode::NO_CONTENT, HeaderName::from_static("hx-location"), place.to_string())
-    } else {
-        (StatusCode::SEE_OTHER, header::LOCATION, back.to_owned())
-    };
-    let mut response = status.into_response();
-    let headers = response.headers_mut();
-    headers.insert(name, HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("/letters")));
-    response
 }

@@ -12,9 +12,9 @@ use axum::{
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
 use super::{
-    actions::lead_to,
     fragment::answer,
     part::MainPart,
+    redirect::lead_to,
     shell::{Page, Shell},
     visit,
 };

@@ -7,8 +7,8 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::redirect,
     fragment,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
 };

@@ -18,12 +18,12 @@ use axum::{
 use payload_codec::{Format, diff::diff, message::MASK, unwrap::UnwrapMode};
 
 use super::{
-    actions::redirect,
     back_to::BackTo,
     edit_check::{Check, WrongPlace, header_in_words, why_only_headers},
     edit_form::{EditForm, FIELDS, HeaderRow, PropertyRow},
     edit_headers::{FixedHeaders, fixed},
     fragment,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
 };

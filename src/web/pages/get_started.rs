@@ -8,8 +8,8 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use failure_conventions::dlo_queues;
 
 use super::{
-    actions::redirect,
     fragment,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
 };

@@ -11,7 +11,6 @@ use axum::{
 };
 
 use super::{
-    actions::redirect,
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::{Choice, queue_names},
     fragment::{self, answer},
@@ -20,6 +19,7 @@ use super::{
     letter_links::page_of,
     mass_edit,
     part::parts,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
     visit,

@@ -5,10 +5,11 @@ use std::{collections::BTreeSet, str::FromStr, sync::Arc};
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::{lead_to, redirect, take_back},
+    back_to::take_back,
     bulk_action::BulkAction,
     group_merges,
     letters_all::{self, AskedFrom},
+    redirect::{lead_to, redirect},
     toast::Toast,
 };
 use crate::{

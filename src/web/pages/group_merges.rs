@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::HeaderMap, response::Response};
 
-use super::{actions::redirect, toast::Toast};
+use super::{redirect::redirect, toast::Toast};
 use crate::{
     domain::{
         actor::Actor,

@@ -6,10 +6,10 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::redirect,
     fragment::answer,
     group::need,
     part::MainPart,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
     visit,

@@ -8,8 +8,8 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use uuid::Uuid;
 
 use super::{
-    actions::redirect,
     fragment,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
 };

@@ -11,10 +11,11 @@ use axum::{
 use uuid::Uuid;
 
 use super::{
-    actions::{redirect, take_back},
+    back_to::take_back,
     bulk_action,
     fragment::answer,
     part::parts,
+    redirect::redirect,
     running_jobs::views,
     shell::{Page, Shell},
     toast::Toast,

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 
 use super::{
-    actions::take_back,
+    back_to::take_back,
     choices::queue_names,
     fragment::{self, answer},
     letter_links::{self, Place, page_of},

@@ -7,14 +7,14 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::redirect,
+    back_to::leads_back,
     bulk_action::{self, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::queue_names,
     fragment::answer,
     mass_edit,
     part::MainPart,
+    redirect::redirect,
     shell::{Page, Shell},
-    toast::leads_back,
     visit::Visit,
 };
 use crate::{

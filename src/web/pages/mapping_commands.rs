@@ -6,9 +6,10 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::{redirect, take_back},
+    back_to::take_back,
     fragment,
     mapping_form::{MappingForm, Unmapping},
+    redirect::redirect,
     schemas::load,
     toast::Toast,
 };

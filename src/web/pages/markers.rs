@@ -8,10 +8,10 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use uuid::Uuid;
 
 use super::{
-    actions::redirect,
     choices::{Chip, queue_names},
     fragment::{self, answer},
     part::MainPart,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
     visit,

@@ -50,6 +50,7 @@ mod policies;
 mod policy_form;
 mod queue;
 mod queues;
+mod redirect;
 mod refresh;
 mod rule_commands;
 mod rule_form;

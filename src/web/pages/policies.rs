@@ -7,11 +7,11 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::redirect,
     choices::queue_names,
     fragment,
     part::parts,
     policy_form::{PolicyForm, key},
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
 };

@@ -6,9 +6,9 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::redirect,
     fragment,
     groups::{QueueGroups, rows_of_queue},
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
 };

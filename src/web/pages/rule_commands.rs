@@ -6,8 +6,8 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use uuid::Uuid;
 
 use super::{
-    actions::redirect,
     fragment,
+    redirect::redirect,
     rule_form::RuleForm,
     rules::{RulesPage, load},
     toast::Toast,

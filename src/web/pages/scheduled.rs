@@ -6,13 +6,13 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::redirect,
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::NameFields,
     fragment::answer,
     letter_links::page_of,
     next_step::NextStep,
     part::ListPart,
+    redirect::redirect,
     shell::{Page, Shell},
 };
 use crate::{

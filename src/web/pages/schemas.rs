@@ -7,11 +7,11 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use payload_codec::schema::SchemaProblem;
 
 use super::{
-    actions::redirect,
     choices::queue_names,
     fragment,
     mapping_form::{MappingForm, Unmapping},
     part::parts,
+    redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
 };

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use uuid::Uuid;
 
-use super::refresh::is_refresh;
+use super::{back_to::leads_back, refresh::is_refresh};
 use crate::{
     domain::{group::GroupId, letter::LetterId},
     web::{error::WebError, query::Pairs, security::cookie},
@@ -45,17 +45,6 @@ pub enum Undo {
 pub enum Tone {
     Done,
     Failed,
-}
-
-/// Whether a form may lead back there: only to a list, a letter or a group, so that none can lead anybody to another site.
-pub fn leads_back(address: &str) -> bool {
-    let is_list = |list: &str| address.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
-    is_list("/letters")
-        || is_list("/groups")
-        || is_list("/scheduled")
-        || is_list("/jobs")
-        || is_list("/get-started")
-        || ["/letters/", "/groups/", "/jobs/"].iter().any(|page| address.starts_with(page))
 }
 
 #[derive(Template)]

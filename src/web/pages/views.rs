@@ -9,9 +9,10 @@ use url::{Position, Url};
 use uuid::Uuid;
 
 use super::{
-    actions::{lead_to, redirect, take_back},
+    back_to::take_back,
     fragment::{self, answer},
     part::MainPart,
+    redirect::{lead_to, redirect},
     shell::{Page, Shell},
     toast::Toast,
     views_menu::ViewsMenu,
