@@ -10,7 +10,7 @@ use super::{
 };
 use crate::domain::when::When;
 
-/// A comparison of numbers asks the index for 100 to 300 runs of them. More than these keep a database busy for seconds.
+/// A comparison of numbers asks the index for about 70 runs of them. More than these keep a database busy for seconds.
 const MOST_LEXEMES: usize = 2_000;
 
 /// A search that says something possible.

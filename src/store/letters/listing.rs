@@ -112,17 +112,17 @@ impl StoreReader {
         if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
             return self.pick(plan, matching, &part).await;
         }
-        if let Some(plan) = plan.as_ref().filter(|plan| plan.asks_index)
-            && let Some(items) = self.first_near(plan, matching, &part).await?
-        {
-            return Ok(items);
-        }
-        let ranges = matching.ranges();
-        // Each range would ask the index anew.
-        let asks_index = plan.as_ref().is_some_and(|plan| plan.asks_index);
         // All letters stand in one order only, that of time.
         let can_walk = part.rank().is_none();
-        if can_walk && (asks_index || self.walks(matching, ranges.len(), part.limit).await?) {
+        // Each range would ask the index anew.
+        if can_walk && let Some(plan) = plan.as_ref().filter(|plan| plan.asks_index) {
+            return match self.first_near(plan, matching, &part).await? {
+                Some(items) => Ok(items),
+                None => self.walk(matching, &part, None).await,
+            };
+        }
+        let ranges = matching.ranges();
+        if can_walk && self.walks(matching, ranges.len(), part.limit).await? {
             return self.walk(matching, &part, None).await;
         }
         // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
@@ -200,9 +200,6 @@ impl StoreReader {
         matching: &Matching,
         part: &Part<'_>,
     ) -> Result<Option<Vec<LetterSummary>>, StoreError> {
-        if part.rank().is_some() {
-            return Ok(None);
-        }
         let Some(rows) = self.rows_ahead(part).await? else { return Ok(None) };
         let plan = plan.within(&rows);
         let items = self.walk(matching, &Part { plan: Some(&plan), ..*part }, Some(LOOKED_AT)).await?;

@@ -15,11 +15,11 @@ use dead_letter_office::{
         },
         telling::Telling,
     },
-    store::{Arrival, StoreReader},
+    store::{Arrival, StoreReader, ToIndex},
 };
 
 use super::{
-    database::{DISCARD, TestDatabase},
+    database::{DISCARD, TestDatabase, record},
     make::{Make, NOON, an_arrival, enriched, id, later},
 };
 
@@ -282,6 +282,47 @@ async fn pages_of_a_search_follow_each_other(database: &TestDatabase) {
     assert_eq!(after, None);
 }
 
+/// Of more than can be told at once each is asked, by time: those ahead first, and then all.
+async fn many_that_match_are_listed_by_time(database: &TestDatabase) {
+    const LETTERS: u64 = 11_100;
+    const SEARCHES: [(&str, fn(u64) -> bool); 4] = [
+        ("payload.n:>=0", |_| true),
+        // None is among the first thousand from either end.
+        ("payload.n:<10050", |n| n < 10_050),
+        ("payload.n:>1040", |n| n > 1_040),
+        ("payload.n:>100 -payload.n:11090", |n| n > 100 && n != 11_090),
+    ];
+    database.prepare_search(SETTINGS).await.unwrap();
+    let arrivals: Vec<Arrival> = (0..LETTERS).map(|n| an_arrival().received(later(n))).collect();
+    let ids: Vec<LetterId> = arrivals.iter().map(|arrival| arrival.id).collect();
+    for (chunk, numbers) in arrivals.chunks(1_000).zip((0..LETTERS).step_by(1_000)) {
+        record(database, "main", chunk).await;
+        let indexed = chunk.iter().zip(numbers..).map(|(arrival, n)| {
+            let mut document = Document::default();
+            values(&[("payload.n", &n.to_string())])(&mut document);
+            (ToIndex { letter: arrival.id, asked: 0 }, Some(document))
+        });
+        database.index(&indexed.collect::<Vec<_>>()).await.unwrap();
+    }
+    for (search, is_found) in SEARCHES {
+        let filter = filter(search);
+        let most = database.count_most(&filter).await.unwrap();
+        assert_eq!((most.n, most.is_least), (10_000, true), "{search}");
+        let mut expected: Vec<LetterId> =
+            ids.iter().zip(0..).filter(|(_, n)| is_found(*n)).map(|(id, _)| *id).collect();
+        for sort in [Sort::Oldest, Sort::Newest] {
+            let mut after = None;
+            for (n, part) in expected.chunks(60).take(3).enumerate() {
+                let page = database.letters(&filter, &PageRequest { sort, after, limit: 60 }).await.unwrap();
+                let listed: Vec<LetterId> = page.items.iter().map(|letter| letter.id).collect();
+                assert_eq!(listed, part, "{search}, {sort:?}, page {n}");
+                after = page.next;
+            }
+            expected.reverse();
+        }
+    }
+}
+
 /// Who sees no payloads of some queue finds nothing by them there.
 async fn withheld_payloads_are_not_looked_into(database: &TestDatabase) {
     database.prepare_search(SETTINGS).await.unwrap();
@@ -401,6 +442,7 @@ on_both!(
     values_are_compared,
     conditions_of_all_kinds_go_together,
     pages_of_a_search_follow_each_other,
+    many_that_match_are_listed_by_time,
     withheld_payloads_are_not_looked_into,
     what_is_gone_leaves_the_index,
     what_is_read_otherwise_is_indexed_anew,
