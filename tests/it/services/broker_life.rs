@@ -136,11 +136,11 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     server.await_work().await;
     let orders = Service::start(&calm, "orders").await;
     let (to_quorum, to_classic) = (confirming_channel(&quorum).await, confirming_channel(&classic).await);
-    // RabbitMQ has seen acknowledgements before they are on disk, and forgets these when it is killed. What it delivers again
-    // is then known by its id alone: without one, an equal message may be another.
+    let (with_ids, without, of_classic) = (0..each, each..2 * each, 2 * each..3 * each);
     tokio::join!(
-        flood_with_ids(&to_quorum, DEAD_LETTERS, 0..each),
-        flood(&to_classic, DEAD_LETTERS, each..2 * each),
+        flood_with_ids(&to_quorum, DEAD_LETTERS, with_ids.clone()),
+        flood(&to_quorum, DEAD_LETTERS, without),
+        flood(&to_classic, DEAD_LETTERS, of_classic),
         async {
             wait_until("some letters", PATIENCE, async || server.count().await > 500).await;
         }
@@ -174,12 +174,14 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     server.close().await;
 
     let server = AppState::begin(&database.url, Clock::system(), []).await;
-    assert_eq!(server.count_from("quorum").await, each as u64);
-    let mut expected = texts(0..2 * each);
+    let mut expected = texts(0..3 * each);
     expected.extend(["meanwhile", "overnight", "in the night"].map(str::to_owned));
     expected.sort();
     let mut bodies = server.bodies().await;
-    // A classic queue of a node that is killed forgets acknowledgements it had taken, so some come a second time.
+    // RabbitMQ has seen acknowledgements before they are on disk, and forgets these when it is killed. What it delivers again
+    // is known by its id, as far as it marks it as redelivered; classic queues forget that, too.
+    let known = texts(with_ids);
+    assert_eq!(bodies.iter().filter(|body| known.binary_search(body).is_ok()).count(), each, "each with an id once");
     bodies.dedup();
     assert_eq!(bodies, expected);
 }
