@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use super::{
     counts::facets::SeenFacet,
     groups::{counts::Alike, filter::Place},
-    search::counts::FoundLetters,
+    search::found::FoundLetters,
 };
 use crate::domain::filter::LetterFilter;
 
@@ -29,8 +29,8 @@ pub(crate) struct Memo {
 #[derive(Default)]
 struct Searches {
     /// Whether the index gives few letters for an expression.
-    few: HashMap<String, bool>,
-    letters: Vec<(LetterFilter, FoundLetters)>,
+    few: HashMap<String, Arc<OnceCell<bool>>>,
+    letters: Vec<(LetterFilter, Arc<OnceCell<FoundLetters>>)>,
 }
 
 impl Memo {
@@ -38,22 +38,18 @@ impl Memo {
         ask(&mut self.searches.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn is_few(&self, expression: &str) -> Option<bool> {
-        self.searches(|searches| searches.few.get(expression).copied())
+    pub(crate) fn is_few(&self, expression: &str) -> Arc<OnceCell<bool>> {
+        self.searches(|searches| Arc::clone(searches.few.entry(expression.to_owned()).or_default()))
     }
 
-    pub(crate) fn keep_few(&self, expression: &str, is_few: bool) {
-        self.searches(|searches| _ = searches.few.insert(expression.to_owned(), is_few));
-    }
-
-    pub(crate) fn found(&self, filter: &LetterFilter) -> Option<FoundLetters> {
+    pub(crate) fn found(&self, filter: &LetterFilter) -> Arc<OnceCell<FoundLetters>> {
         self.searches(|searches| {
-            let known = searches.letters.iter().find(|(known, _)| known == filter);
-            known.map(|(_, found)| found.clone())
+            if let Some((_, found)) = searches.letters.iter().find(|(known, _)| known == filter) {
+                return Arc::clone(found);
+            }
+            let found = Arc::default();
+            searches.letters.push((filter.clone(), Arc::clone(&found)));
+            found
         })
-    }
-
-    pub(crate) fn keep_found(&self, filter: LetterFilter, found: FoundLetters) {
-        self.searches(|searches| searches.letters.push((filter, found)));
     }
 }

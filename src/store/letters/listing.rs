@@ -11,18 +11,18 @@ use super::{
 };
 use crate::{
     domain::{
-        filter::{LetterFilter, LetterPage, PageRequest, Sort},
-        letter::{Importance, LetterSummary},
+        filter::{Cursor, LetterFilter, LetterPage, PageRequest, Sort},
+        letter::{Importance, LetterId, LetterSummary},
     },
     store::{
         StoreError, StoreReader,
         counts::facets::{Matching, Range},
         db::{
             Either, Sql,
-            id_list::{numbers, push_uuids},
+            id_list::{numbers, push_ids, push_uuids},
             on,
         },
-        search::plan::Plan,
+        search::{found::FoundLetter, plan::Plan},
     },
 };
 
@@ -79,6 +79,7 @@ impl StoreReader {
             }
             let of_one = LetterFilter { importances: vec![importance], ..filter.clone() };
             let after = page.after.filter(|after| after.rank == rank);
+            let after = after.map(|after| Cursor::at(after.received_at, after.id));
             let newest = PageRequest { sort: Sort::Newest, after, ..*page };
             items.extend(self.first_of(&Part { is_backwards, ..Part::new(&of_one, &newest, missing) }).await?);
         }
@@ -89,18 +90,20 @@ impl StoreReader {
     /// none the less: where there are facets then that there were not, it is read again.
     async fn first_of(&self, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
         let mut matching = self.matching(part.filter).await?;
+        let mut items = self.first_within(&matching, part).await?;
+        if !part.filter.statuses.is_empty() {
+            return Ok(items);
+        }
+        let anew = Self { memo: None, ..self.clone() };
         for _ in 0..MOST_READS {
-            let items = self.first_within(&matching, part).await?;
-            if !part.filter.statuses.is_empty() {
-                return Ok(items);
-            }
-            let now = self.matching_now(part.filter).await?;
+            let now = anew.matching(part.filter).await?;
             if !now.has_others_than(&matching) {
-                return Ok(items);
+                break;
             }
+            items = anew.first_within(&now, part).await?;
             matching = now;
         }
-        self.first_within(&matching, part).await
+        Ok(items)
     }
 
     async fn first_within(&self, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
@@ -109,8 +112,10 @@ impl StoreReader {
         }
         let plan = self.plan(part.filter, matching).await?;
         let part = Part { plan: plan.as_ref(), ..*part };
-        if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
-            return self.pick(plan, matching, &part).await;
+        if plan.as_ref().is_some_and(|plan| plan.is_few)
+            && let Some(found) = self.found_in(part.filter, matching).await?
+        {
+            return self.pick(found, &part).await;
         }
         // All letters stand in one order only, that of time.
         let can_walk = part.rank().is_none();
@@ -220,18 +225,26 @@ impl StoreReader {
         Ok(first.zip(last).filter(|(first, last)| last - first < CLOSE).map(|(first, last)| first..=last))
     }
 
-    /// Takes the few that the index gives, and sorts them.
-    async fn pick(&self, plan: &Plan, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+    /// Takes those of a page out of few.
+    async fn pick(&self, mut found: Vec<FoundLetter>, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        if part.rank().is_none() {
+            part.cut(&mut found);
+        }
+        let ids: Vec<LetterId> = found.iter().map(|letter| letter.id).collect();
         let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT ");
-            query.push(SUMMARY_COLUMNS).push(" FROM (SELECT ").push(part.columns());
-            plan.push_letters(&mut query, matching);
+            query
+                .push(SUMMARY_COLUMNS)
+                .push(" FROM (SELECT ")
+                .push(part.columns())
+                .push(" FROM letters l WHERE l.id IN ");
+            push_ids(&mut query, &ids);
             part.push_conditions(&mut query, "l.");
             part.push_order(&mut query, "l.");
             query.push(" LIMIT ").push(part.limit);
             query.push(") AS page JOIN letters l ON l.id = page.id").push(JOINED);
             part.push_order(&mut query, "l.");
-            query.build_query_as().persistent(false).fetch_all(pool).await?
+            query.build_query_as().fetch_all(pool).await?
         });
         self.told(rows)
     }

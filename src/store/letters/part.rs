@@ -9,7 +9,10 @@ use crate::{
         filter::{Cursor, LetterFilter, LetterPage, PageRequest, Sort},
         letter::LetterSummary,
     },
-    store::{counts::facets::Range, search::plan::Plan},
+    store::{
+        counts::facets::Range,
+        search::{found::FoundLetter, plan::Plan},
+    },
 };
 
 /// Which part of a sorted list is meant.
@@ -102,6 +105,18 @@ impl Part<'_> {
             query.push_bind(bigint(after.rank)).push(", ");
         }
         query.push_bind(after.received_at.as_micros()).push(", ").push_bind(after.id.as_uuid()).push(")");
+    }
+
+    /// Leaves those of the page, where it is sorted by time alone.
+    pub(super) fn cut(&self, letters: &mut Vec<FoundLetter>) {
+        let place = |letter: &FoundLetter| Cursor::at(letter.received_at, letter.id);
+        let order = |one: Cursor, other: Cursor| {
+            let order = self.page.sort.compare(one, other);
+            if self.is_backwards { order.reverse() } else { order }
+        };
+        letters.retain(|letter| self.page.after.is_none_or(|after| order(after, place(letter)).is_lt()));
+        letters.sort_unstable_by(|one, other| order(place(one), place(other)));
+        letters.truncate(self.limit);
     }
 
     /// What the search asks of letters `l`.

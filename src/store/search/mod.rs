@@ -4,6 +4,7 @@ mod among;
 mod condition;
 pub(crate) mod counts;
 mod expression;
+pub(crate) mod found;
 mod fragment;
 pub(crate) mod index;
 pub(crate) mod plan;

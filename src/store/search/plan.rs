@@ -147,26 +147,24 @@ impl StoreReader {
 
     /// Whether the index gives few letters.
     async fn is_few(&self, expression: &str) -> Result<bool, StoreError> {
+        let once = self.memo.as_ref().map(|memo| memo.is_few(expression)).unwrap_or_default();
+        once.get_or_try_init(async || self.gives_few(expression).await).await.copied()
+    }
+
+    async fn gives_few(&self, expression: &str) -> Result<bool, StoreError> {
         const BEFORE: [&str; 2] = [
             "SELECT COUNT(*) FROM (SELECT 1 FROM search_words WHERE search_words MATCH ",
             "SELECT COUNT(*) FROM (SELECT 1 FROM search_index x WHERE x.words @@ CAST(",
         ];
         const BEHIND: [&str; 2] = ["", " AS tsquery)"];
-        if let Some(is_few) = self.memo.as_ref().and_then(|memo| memo.is_few(expression)) {
-            return Ok(is_few);
-        }
         let dialect = Dialect::of(self.db.reader()) as usize;
         let count: i64 = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new(BEFORE[dialect]);
             query.push_bind(expression.to_owned()).push(BEHIND[dialect]);
             query.push(" LIMIT ").push(FEW + 1).push(") AS counted");
-            query.build_query_scalar().fetch_one(pool).await?
+            query.build_query_scalar().persistent(false).fetch_one(pool).await?
         });
-        let is_few = count.unsigned_abs() <= FEW;
-        if let Some(memo) = &self.memo {
-            memo.keep_few(expression, is_few);
-        }
-        Ok(is_few)
+        Ok(count.unsigned_abs() <= FEW)
     }
 }
 
