@@ -107,9 +107,12 @@ pub async fn show(
 async fn load(app: &AppState, visit: &Visit) -> Result<LettersPage, WebError> {
     let (query, (beside, _)) = &visit.query;
     let facets = app.store().letter_counts(&query.page_filter(app.clock.now())).await?;
-    let (list, pane) = tokio::try_join!(load_list(app, query, beside.letter, &facets), load_pane(app, visit))?;
-    let shell = visit.at(here(visit), Shell::new(app, Page::Letters, &facets).await?);
-    Ok(LettersPage { shell, list, pane })
+    let (list, pane, shell) = tokio::try_join!(
+        load_list(app, query, beside.letter, &facets),
+        load_pane(app, visit),
+        Shell::new(app, Page::Letters, &facets),
+    )?;
+    Ok(LettersPage { shell: visit.at(here(visit), shell), list, pane })
 }
 
 /// The letter beside a list that is there already, so that none has to be read again.

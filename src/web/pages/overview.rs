@@ -144,12 +144,19 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         store.count_groups(&every_group),
         store.outcome(now.minus(A_DAY), now.minus(succeeded_after)),
     )?;
-    let groups = first_rows(app, MAX_GROUPS).await?;
     let chart = recent.chart(now, &all_letters());
+    let (groups, shell, chart, digests, unhealthy, incidents) = tokio::try_join!(
+        first_rows(app, MAX_GROUPS),
+        Shell::new(app, Page::Overview, &facets),
+        with_marks(app, (chart, recent.window), |_| true),
+        digests::plans(&store, &app.digests, now),
+        UnhealthyQueues::load(app),
+        incidents(app, now),
+    )?;
     let tally = Tally::new(&facets, &everything);
     let queues = tally::queues(&facets);
     Ok(OverviewPage {
-        shell: Shell::new(app, Page::Overview, &facets).await?,
+        shell,
         groups,
         n_groups: number::thousands(counts.open),
         shows_broker: app.brokers.all().len() > 1,
@@ -158,17 +165,17 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         today: Moment::new(now, now).absolute,
         tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &counts, &oldest, now)).collect(),
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
-        chart: with_marks(app, (chart, recent.window), |_| true).await?,
+        chart,
         chart_href: all_letters().href(),
         chart_time: recent.told(),
         n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
         next: NextStep::of(app),
-        digests: digests::plans(&app.store(), &app.digests, now).await?,
+        digests,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
-        watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy: UnhealthyQueues::load(app).await? },
-        incidents: incidents(app, now).await?,
+        watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy },
+        incidents,
     })
 }
 

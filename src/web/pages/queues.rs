@@ -104,10 +104,14 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let hidden = found.len().saturating_sub(MOST) as u64;
     let brokers = app.brokers.all();
     let store = app.store();
-    let (unhealthy, watched) =
-        tokio::try_join!(UnhealthyQueues::load(app), async { Ok(store.watched_brokers().await?) })?;
     let known = found.iter().filter_map(|((broker, queue), _)| Some(((*broker).to_owned(), (*queue)?.to_owned())));
-    let missing = missing_settings(app, &known.take(MOST).collect::<Vec<_>>()).await?;
+    let known: Vec<_> = known.take(MOST).collect();
+    let (unhealthy, watched, missing, shell) = tokio::try_join!(
+        UnhealthyQueues::load(app),
+        async { Ok(store.watched_brokers().await?) },
+        missing_settings(app, &known),
+        Shell::new(app, Page::Queues, &all),
+    )?;
     let is_set_up = |name: &str| app.settings.watch.contains_key(name);
     Ok(QueuesPage {
         rows: found.iter().take(MOST).map(row).collect(),
@@ -124,7 +128,7 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
         missing,
         watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
         next: NextStep::of(app),
-        shell: Shell::new(app, Page::Queues, &all).await?,
+        shell,
     })
 }
 

@@ -282,6 +282,25 @@ async fn pages_of_a_search_follow_each_other(database: &TestDatabase) {
     assert_eq!(after, None);
 }
 
+/// What a page lists is what it counts, whatever comes in meanwhile.
+async fn a_request_looks_for_its_letters_once(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let boom = filter("status:open boom");
+    let listed = async |request: &StoreReader| {
+        let page = PageRequest { sort: Sort::Newest, after: None, limit: 10 };
+        request.letters(&boom, &page).await.unwrap().items.iter().map(|letter| letter.id).collect::<Vec<_>>()
+    };
+    let request = || database.within(&Grants::new(|_| QueueScope::everything()));
+    let old = letter(database, an_arrival(), text(Area::Error, "boom")).await;
+    let (first, second) = (request(), request());
+    assert_eq!(first.count_most(&boom).await.unwrap().n, 1);
+    assert_eq!(listed(&second).await, [old]);
+    let new = letter(database, an_arrival().received(later(1)), text(Area::Error, "boom")).await;
+    assert_eq!(listed(&first).await, [old]);
+    assert_eq!(second.count_most(&boom).await.unwrap().n, 1);
+    assert_eq!(listed(&request()).await, [new, old]);
+}
+
 /// Of more than can be told at once each is asked, by time: those ahead first, and then all.
 async fn many_that_match_are_listed_by_time(database: &TestDatabase) {
     const LETTERS: u64 = 11_100;
@@ -442,6 +461,7 @@ on_both!(
     values_are_compared,
     conditions_of_all_kinds_go_together,
     pages_of_a_search_follow_each_other,
+    a_request_looks_for_its_letters_once,
     many_that_match_are_listed_by_time,
     withheld_payloads_are_not_looked_into,
     what_is_gone_leaves_the_index,
