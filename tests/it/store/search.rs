@@ -303,8 +303,9 @@ async fn a_request_looks_for_its_letters_once(database: &TestDatabase) {
 
 /// Of more than can be told at once each is asked, by time: those ahead first, and then all.
 async fn many_that_match_are_listed_by_time(database: &TestDatabase) {
+    type IsFound = fn(u64) -> bool;
     const LETTERS: u64 = 11_100;
-    const SEARCHES: [(&str, fn(u64) -> bool); 4] = [
+    const SEARCHES: [(&str, IsFound); 4] = [
         ("payload.n:>=0", |_| true),
         // None is among the first thousand from either end.
         ("payload.n:<10050", |n| n < 10_050),
