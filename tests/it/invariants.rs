@@ -162,7 +162,8 @@ fn both_databases_are_made_by_the_same_words() {
 #[tokio::test]
 async fn both_databases_have_the_same_tables() {
     const SQLITE: &str = "SELECT t.name || '.' || c.name || iif(c.\"notnull\" OR c.pk, '', '?')
-        FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE '\\_%' ESCAPE '\\'
+        FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c
+        WHERE t.type = 'table' AND t.name NOT LIKE '\\_%' ESCAPE '\\'
             AND t.name <> 'sqlite_sequence' AND t.name NOT LIKE 'search_index' AND t.name NOT LIKE 'search_words%'";
     const POSTGRES: &str = "SELECT table_name || '.' || column_name || CASE is_nullable WHEN 'NO' THEN '' ELSE '?' END
         FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE '\\_%'

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::{
     facets::Matching,
-    slices::{DAY, HOUR, HOURS, Scope, Span, Unit},
+    slices::{DAY, HOUR, HOURS, Scope, Span, THREE_HOURS, Unit},
 };
 use crate::{
     domain::{filter::LetterFilter, letter::Importance},
@@ -83,7 +83,11 @@ fn part(importance: usize, scopes: &[Scope], span: &Span) -> String {
         Unit::Slice => ("slices", span.from, sum(&["count"])),
         Unit::DAY => ("days", span.from, sum(&["count"])),
         Unit::Hours(hours) => {
-            let sums: Vec<String> = HOURS.chunks(usize::from(hours)).map(sum).collect();
+            let sums: Vec<String> = if hours.is_multiple_of(3) {
+                THREE_HOURS.chunks(usize::from(hours / 3)).map(sum).collect()
+            } else {
+                HOURS.chunks(usize::from(hours)).map(sum).collect()
+            };
             ("days", span.from.floor_to(DAY), sums.join(", "))
         }
     };

@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// So many of the oldest letters are looked at before each facet is asked for its own.
-const LOOKED_AT: i64 = 200;
+/// So many of the oldest letters are looked at, at least, before each facet is asked for its own.
+const LOOKED_AT: usize = 200;
 /// So few facets are asked at once.
 const FEW: usize = 100;
 
@@ -39,15 +39,19 @@ impl StoreReader {
 
     /// Those that are among the oldest letters of all.
     async fn among_the_oldest(&self, facets: &[SeenFacet]) -> Result<BTreeMap<Importance, Timestamp>, StoreError> {
-        const OLDEST: &str = "SELECT facet_id, received_at FROM letters ORDER BY received_at, id LIMIT $1";
+        const OLDEST: &str = "SELECT facet_id, min(received_at) FROM (
+                SELECT facet_id, received_at FROM letters ORDER BY received_at, id LIMIT $1) AS first GROUP BY facet_id";
+        // To look at one takes about as long as to ask for one.
+        let most = i64::try_from(facets.len().max(LOOKED_AT)).unwrap_or(i64::MAX);
         let rows: Vec<(i64, i64)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(LOOKED_AT).fetch_all(pool).await?);
+            on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(most).fetch_all(pool).await?);
         let by_importance: HashMap<i64, Importance> =
             facets.iter().map(|(id, key, _)| (id.0, key.importance)).collect();
-        let mut oldest = BTreeMap::new();
+        let mut oldest: BTreeMap<Importance, Timestamp> = BTreeMap::new();
         for (facet, received_at) in rows {
             if let Some(importance) = by_importance.get(&facet) {
-                oldest.entry(*importance).or_insert(Timestamp::from_micros(received_at));
+                let at = Timestamp::from_micros(received_at);
+                oldest.entry(*importance).and_modify(|oldest| *oldest = at.min(*oldest)).or_insert(at);
             }
         }
         Ok(oldest)

@@ -25,6 +25,9 @@ pub(crate) const HOURS: [&str; 24] = [
     "h16", "h17", "h18", "h19", "h20", "h21", "h22", "h23",
 ];
 
+/// The same three by three.
+pub(crate) const THREE_HOURS: [&str; 8] = ["t00", "t03", "t06", "t09", "t12", "t15", "t18", "t21"];
+
 /// What is counted: the letters of one facet, or those of all facets of one status and importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Scope(pub(crate) i64);

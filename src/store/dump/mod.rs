@@ -146,10 +146,12 @@ impl Table {
     }
 
     async fn new(tx: &mut Tx, name: &'static str, key: &[&str]) -> Result<Self, StoreError> {
+        // Without those that the database makes of others.
         const COLUMNS: Sql = Sql {
             sqlite: "SELECT name, type FROM pragma_table_info($1) ORDER BY cid",
             postgres: "SELECT CAST(attname AS TEXT), format_type(atttypid, NULL) FROM pg_attribute
-                WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+                WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+                ORDER BY attnum",
         };
         let sql = COLUMNS.pick(tx);
         // Whatever the database's own order of texts is.
