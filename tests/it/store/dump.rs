@@ -184,12 +184,16 @@ impl Field {
             "BLOB" => Uuid::from_u128(rng.u128(..)).to_string().into(),
             // Numbers that the database gives itself.
             "INTEGER" => (n as i64 + rng.i64(1..i64::MAX / 8) * 4).into(),
-            // Counts of a group that Postgres adds to one another for an index.
-            _ if COUNTS.contains(&&*self.name) => rng.i64(0..1 << 60).into(),
+            // Counts of a group, or of the hours of a day, which the database adds to one another.
+            _ if COUNTS.contains(&&*self.name) || is_hour(&self.name) => rng.i64(0..1 << 60).into(),
             _ if self.is_key => NUMBERS[n].into(),
             _ => [i64::MIN, i64::MAX, 0, rng.i64(..)][rng.usize(0..4)].into(),
         }
     }
+}
+
+fn is_hour(column: &str) -> bool {
+    column.strip_prefix('h').is_some_and(|hour| hour.len() == 2 && hour.parse::<u8>().is_ok())
 }
 
 /// The `n`th of at most three rows of a table.
