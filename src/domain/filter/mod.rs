@@ -46,6 +46,12 @@ impl LetterFilter {
         self.is_of_groups() || self.search.is_some()
     }
 
+    /// The same for letters of any status and importance.
+    #[must_use]
+    pub fn of_any_status(&self) -> Self {
+        Self { statuses: Vec::new(), importances: Vec::new(), ..self.clone() }
+    }
+
     /// Whether it asks for certain queues, brokers or reasons, of which no sums are kept.
     pub fn tells_facets_apart(&self) -> bool {
         !(self.brokers.is_empty() && self.queues.is_empty() && self.reasons.is_empty())

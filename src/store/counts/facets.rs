@@ -165,13 +165,8 @@ impl StoreReader {
                 let seen = once.get_or_try_init(async || self.facets_of(&LetterFilter::default()).await).await?;
                 self.matching_among(seen, filter).await
             }
-            _ => self.matching_now(filter).await,
+            _ => self.matching_among(&self.facets_of(filter).await?, filter).await,
         }
-    }
-
-    /// The same, of this moment, where that of the request is not enough.
-    pub(crate) async fn matching_now(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
-        self.matching_among(&self.facets_of(filter).await?, filter).await
     }
 
     async fn matching_among(&self, seen: &[SeenFacet], filter: &LetterFilter) -> Result<Matching, StoreError> {

@@ -10,6 +10,7 @@ pub(crate) mod slices;
 pub(crate) mod summary;
 pub(crate) mod tally;
 mod tidying;
+pub(crate) mod times;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,6 +26,7 @@ use super::{
         facets::{GroupHome, Matching, SeenFacet, facet_count},
         kept::Counted,
         slices::{HOUR, SLICE, Unit},
+        times::push_times,
     },
     db::{
         Sql,
@@ -70,7 +72,7 @@ impl StoreReader {
         if filter.search.is_some() {
             return self.all_facets_found(filter).await;
         }
-        let any = LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() };
+        let any = filter.of_any_status();
         let matching = self.matching(&any).await?;
         if matching.facets.is_empty() {
             return Ok(Vec::new());
@@ -79,12 +81,7 @@ impl StoreReader {
         let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT facet_id, COUNT(*) FROM ");
             query.push(letters).push(" WHERE facet_id IN ").push(numbers(matching.ids().map(|facet| facet.0)));
-            if let Some(since) = filter.since {
-                query.push(" AND received_at >= ").push_bind(since.as_micros());
-            }
-            if let Some(until) = filter.until {
-                query.push(" AND received_at < ").push_bind(until.as_micros());
-            }
+            push_times(&mut query, filter, "");
             push_groups(&mut query, &matching.groups);
             query.push(" GROUP BY facet_id").build_query_as().persistent(false).fetch_all(pool).await?
         });

@@ -8,9 +8,9 @@ use crate::{
     domain::{filter::LetterFilter, group::GroupId, letter::LetterId},
     store::{
         Store, StoreError, StoreReader,
+        counts::times::push_times,
         db::{Sql, on},
         letters::rows::bigint,
-        search::counts::push_times,
     },
 };
 
@@ -39,8 +39,6 @@ impl StoreReader {
     pub async fn dangerous(&self, filter: &LetterFilter) -> Result<Vec<(String, String, u64)>, StoreError> {
         let matching = self.matching(filter).await?;
         let (plan, ranges) = (self.plan(filter, &matching).await?, matching.ranges());
-        let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
-        let until = filter.until.unwrap_or(Timestamp::MAX);
         let mut found = Vec::new();
         for range in ranges {
             let rows: Vec<(String, String, i64)> = on!(self.db.reader(), |pool| {
@@ -49,8 +47,7 @@ impl StoreReader {
                     WHERE danger IS NOT NULL AND ",
                 );
                 range.push(&mut count);
-                count.push(" AND received_at >= ").push_bind(since.as_micros());
-                count.push(" AND received_at < ").push_bind(until.as_micros());
+                push_times(&mut count, filter, "l.");
                 if let Some(plan) = &plan {
                     plan.push_whole(&mut count);
                 }
@@ -74,7 +71,7 @@ impl StoreReader {
                 Some(plan) => plan.push_letters(&mut select, &matching),
                 None => matching.push_letters(&mut select),
             }
-            push_times(&mut select, filter);
+            push_times(&mut select, filter, "l.");
             select.push(" AND l.group_id IS NOT NULL");
             select.build_query_scalar().persistent(false).fetch_all(pool).await?
         });

@@ -94,6 +94,7 @@ impl StoreReader {
         if !part.filter.statuses.is_empty() {
             return Ok(items);
         }
+        // What the request has asked before is of a moment that is over.
         let anew = Self { memo: None, ..self.clone() };
         for _ in 0..MOST_READS {
             let now = anew.matching(part.filter).await?;

@@ -10,7 +10,7 @@ use crate::{
         letter::LetterSummary,
     },
     store::{
-        counts::facets::Range,
+        counts::{facets::Range, times::push_times},
         search::{found::FoundLetter, plan::Plan},
     },
 };
@@ -88,12 +88,7 @@ impl Part<'_> {
         for<'q> i64: Encode<'q, DB> + Type<DB>,
         for<'q> Uuid: Encode<'q, DB> + Type<DB>,
     {
-        if let Some(since) = self.filter.since {
-            query.push(" AND ").push(table).push("received_at >= ").push_bind(since.as_micros());
-        }
-        if let Some(until) = self.filter.until {
-            query.push(" AND ").push(table).push("received_at < ").push_bind(until.as_micros());
-        }
+        push_times(query, self.filter, table);
         let Some(after) = self.page.after else { return };
         query.push(" AND (");
         if let Some(Rank { column, sign }) = rank {

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
-use super::counts::push_times;
 use crate::{
     domain::{
         filter::{Counted, LetterFilter},
@@ -13,6 +12,7 @@ use crate::{
     },
     store::{
         StoreError, StoreReader,
+        counts::times::push_times,
         db::{
             id_list::{numbers, push_ids},
             on,
@@ -38,7 +38,7 @@ impl StoreReader {
             if let Some(plan) = &plan {
                 plan.push_whole(&mut select);
             }
-            push_times(&mut select, filter);
+            push_times(&mut select, filter, "l.");
             select.build_query_scalar().persistent(false).fetch_all(pool).await?
         });
         Ok(found.into_iter().map(LetterId::from_uuid).collect())
@@ -65,7 +65,7 @@ impl StoreReader {
         let count: i64 = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT 1 ");
             matching.push_letters(&mut select);
-            push_times(&mut select, filter);
+            push_times(&mut select, filter, "l.");
             select.push(" LIMIT ").push(most).push(") AS counted");
             select.build_query_scalar().persistent(false).fetch_one(pool).await?
         });

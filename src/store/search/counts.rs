@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use amqp_message::time::Timestamp;
-use sqlx::{Database, Encode, QueryBuilder, Type};
+use sqlx::QueryBuilder;
 
-use super::{
-    found::of_any_status,
-    plan::{FEW, Plan},
-};
+use super::plan::{FEW, Plan};
 use crate::{
     domain::filter::{Counted, FacetCount, LetterFilter},
     store::{
         StoreError, StoreReader,
-        counts::facets::{FacetId, Matching, SeenFacet, facet_count},
+        counts::{
+            facets::{FacetId, Matching, SeenFacet, facet_count},
+            times::push_times,
+        },
         db::on,
     },
 };
@@ -44,7 +44,7 @@ impl StoreReader {
         let count: i64 = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT 1 ");
             plan.push_letters(&mut query, &matching);
-            push_times(&mut query, filter);
+            push_times(&mut query, filter, "l.");
             if let Some(most) = most {
                 query.push(" LIMIT ").push(most);
             }
@@ -56,7 +56,7 @@ impl StoreReader {
     /// How many letters each facet has under the rest of `filter`, whatever it says of statuses and importances; `None` where
     /// they are too many to be counted.
     pub async fn facets_found(&self, filter: &LetterFilter) -> Result<Option<Vec<FacetCount>>, StoreError> {
-        let any = of_any_status(filter);
+        let any = filter.of_any_status();
         let matching = self.matching(&any).await?;
         let Some(found) = self.found_letters(&any).await? else { return Ok(None) };
         let mut counts = HashMap::new();
@@ -68,7 +68,7 @@ impl StoreReader {
 
     /// The same, however many they are.
     pub(crate) async fn all_facets_found(&self, filter: &LetterFilter) -> Result<Vec<FacetCount>, StoreError> {
-        let any = of_any_status(filter);
+        let any = filter.of_any_status();
         let matching = self.matching(&any).await?;
         let Some(plan) = self.plan(&any, &matching).await? else { return Ok(Vec::new()) };
         self.count_facets(&any, &matching, &plan).await
@@ -86,7 +86,7 @@ impl StoreReader {
         let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT l.facet_id, COUNT(*) ");
             plan.push_letters(&mut query, matching);
-            push_times(&mut query, filter);
+            push_times(&mut query, filter, "l.");
             query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(pool).await?
         });
         let counts = rows.into_iter().map(|(facet, count)| (FacetId(facet), count.unsigned_abs())).collect();
@@ -111,17 +111,4 @@ impl StoreReader {
 fn with_keys(matching: &Matching, counts: &HashMap<FacetId, u64>) -> Vec<FacetCount> {
     let counted = |(id, key, _): &SeenFacet| counts.get(id).map(|count| facet_count(key, *count));
     matching.facets.iter().filter_map(counted).collect()
-}
-
-/// Pushes that letters `l` were received in the time that is asked for.
-pub(crate) fn push_times<DB: Database>(query: &mut QueryBuilder<DB>, filter: &LetterFilter)
-where
-    for<'q> i64: Encode<'q, DB> + Type<DB>,
-{
-    if let Some(since) = filter.since {
-        query.push(" AND l.received_at >= ").push_bind(since.as_micros());
-    }
-    if let Some(until) = filter.until {
-        query.push(" AND l.received_at < ").push_bind(until.as_micros());
-    }
 }

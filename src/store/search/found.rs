@@ -6,12 +6,15 @@ use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
-use super::{counts::push_times, plan::Plan};
+use super::plan::Plan;
 use crate::{
     domain::{filter::LetterFilter, letter::LetterId},
     store::{
         StoreError, StoreReader,
-        counts::facets::{FacetId, Matching},
+        counts::{
+            facets::{FacetId, Matching},
+            times::push_times,
+        },
         db::{Sql, on},
     },
 };
@@ -40,7 +43,7 @@ impl StoreReader {
         filter: &LetterFilter,
         matching: &Matching,
     ) -> Result<Option<Vec<FoundLetter>>, StoreError> {
-        let found = self.found_letters(&of_any_status(filter)).await?;
+        let found = self.found_letters(&filter.of_any_status()).await?;
         let facets: HashSet<FacetId> = matching.ids().collect();
         let is_meant = |letter: &&FoundLetter| facets.contains(&letter.facet);
         Ok(found.map(|found| found.iter().filter(is_meant).copied().collect()))
@@ -48,10 +51,11 @@ impl StoreReader {
 
     async fn find_letters(&self, any: &LetterFilter) -> Result<FoundLetters, StoreError> {
         let matching = self.matching(any).await?;
-        match self.plan(any, &matching).await? {
-            Some(plan) if matching.facets.is_empty() && plan.can_be_counted => Ok(Some(Arc::default())),
-            Some(plan) if plan.can_be_counted => self.list_found(any, &matching, &plan).await.map(Some),
-            _ => Ok(None),
+        let plan = self.plan(any, &matching).await?.filter(|plan| plan.can_be_counted);
+        match plan {
+            Some(_) if matching.facets.is_empty() => Ok(Some(Arc::default())),
+            Some(plan) => self.list_found(any, &matching, &plan).await.map(Some),
+            None => Ok(None),
         }
     }
 
@@ -67,7 +71,7 @@ impl StoreReader {
             let mut query = QueryBuilder::new("SELECT string_agg(");
             query.push(ID.pick(self.db.reader())).push(" || ' ' || l.facet_id || ' ' || l.received_at, ' ') ");
             plan.push_letters(&mut query, matching);
-            push_times(&mut query, filter);
+            push_times(&mut query, filter, "l.");
             query.build_query_scalar().persistent(false).fetch_one(pool).await?
         });
         let words: Vec<&str> = text.as_deref().unwrap_or_default().split_whitespace().collect();
@@ -87,8 +91,4 @@ fn read(words: &[&str]) -> Option<FoundLetter> {
 
 fn unreadable() -> StoreError {
     StoreError::Unreadable { what: "letters found", why: "they are no ids, facets and times".to_owned() }
-}
-
-pub(crate) fn of_any_status(filter: &LetterFilter) -> LetterFilter {
-    LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() }
 }

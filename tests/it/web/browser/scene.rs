@@ -34,7 +34,8 @@ const WATCH: &str = "
     const error = console.error;
     console.error = (...words) => {
         error(...words);
-        if (!/^htmx:(afterRequest|sendAbort)/.test(words[0])) note(`console: ${words.join(' ')}`);
+        const told = words.map((word) => (word instanceof Element ? word.outerHTML.slice(0, 200) : word));
+        if (!/^htmx:(afterRequest|sendAbort)/.test(words[0])) note(`console: ${told.join(' ')}`);
     };
 ";
 
