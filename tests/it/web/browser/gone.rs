@@ -118,11 +118,11 @@ async fn a_slow_answer_is_waited_for_in_sight(stage: &Stage) {
     let scene = &stage.scene;
     scene.open("/letters").await;
     scene.sees("document.querySelector('#busy').hidden").await;
-    scene.server.freeze(true);
+    scene.freeze().await;
     scene.click(".list-row > a").await;
     scene.reads("#busy", "Working").await;
     scene.reads("#busy", "The server is slow").await;
-    scene.server.freeze(false);
+    scene.thaw().await;
     scene.reads("#pane .letter-view", "orders").await;
     scene.sees("document.querySelector('#busy').hidden").await;
 }

@@ -63,10 +63,10 @@ async fn the_letter_beside_the_list_follows(scene: &Scene, desk: &Desk) {
     scene.sees(&is_open(1)).await;
     scene.check_focus().await;
     scene.ask("(window.asked = 0, document.addEventListener('htmx:beforeRequest', ({ detail }) => (window.asked += detail.target.id === 'pane')))").await;
-    scene.server.freeze(true);
+    scene.freeze().await;
     scene.press("jjjjjj").await;
     scene.sees(&format!("{FOCUSED} === 7")).await;
-    scene.server.freeze(false);
+    scene.thaw().await;
     scene.sees(&is_open(7)).await;
     assert!(scene.ask("window.asked").await.as_u64().unwrap() <= 2, "the first one and the last one");
     scene.press("]").await;

@@ -34,8 +34,7 @@ const WATCH: &str = "
     const error = console.error;
     console.error = (...words) => {
         error(...words);
-        const told = words.map((word) => (word instanceof Element ? word.outerHTML.slice(0, 200) : word));
-        if (!/^htmx:(afterRequest|sendAbort)/.test(words[0])) note(`console: ${told.join(' ')}`);
+        if (!/^htmx:(afterRequest|sendAbort)/.test(words[0])) note(`console: ${words.join(' ')}`);
     };
 ";
 
@@ -108,6 +107,21 @@ impl Scene {
         self.rests().await;
         self.browser.open(&format!("{}{path}", self.server.url)).await;
         self.rests().await;
+    }
+
+    /// Has the server answer nothing. The page hears of no changes meanwhile: what it asked for then would keep it from coming to
+    /// rest.
+    pub async fn freeze(&self) {
+        self.ask("window.deaf = (event) => event.stopImmediatePropagation()").await;
+        self.ask("addEventListener('dlo:changes', deaf, true)").await;
+        self.rests().await;
+        self.server.freeze(true);
+    }
+
+    /// Has it go on.
+    pub async fn thaw(&self) {
+        self.server.freeze(false);
+        self.ask("removeEventListener('dlo:changes', deaf, true)").await;
     }
 
     /// Opens the page before.
