@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
 
 use crate::{
     domain::{
@@ -148,15 +148,8 @@ async fn add(tx: &mut Tx, table: &Table, counts: &[(Key, Counts)]) -> Result<(),
     Ok(())
 }
 
-#[derive(FromRow)]
-struct Row {
-    broker: String,
-    queue: String,
-    failures: i64,
-    failed: i64,
-    retried: i64,
-    exhausted: i64,
-}
+/// Broker, queue, failures, failed, retried and exhausted: by their places, as there are thousands.
+type Row = (String, String, i64, i64, i64, i64);
 
 impl Store {
     /// Forgets at which minute something happened before then; the day stays.
@@ -168,13 +161,6 @@ impl Store {
     }
 }
 
-#[derive(FromRow)]
-struct DayRow {
-    start: i64,
-    #[sqlx(flatten)]
-    counts: Row,
-}
-
 impl StoreReader {
     /// Those of one queue by day, the beginning of which is with each, since the day of `since`.
     pub async fn queue_retry_counts(
@@ -183,56 +169,57 @@ impl StoreReader {
         queue: &str,
         since: Timestamp,
     ) -> Result<Vec<(Timestamp, RetryCounts)>, StoreError> {
-        const SELECT: &str = "SELECT start, broker, queue, failures, failed, retried, exhausted FROM retry_counts
+        const SELECT: &str = "SELECT start, failures, failed, retried, exhausted FROM retry_counts
             WHERE broker = $1 AND queue = $2 AND start >= $3 ORDER BY start, failures";
         if !self.scope.includes(broker, queue) {
             return Ok(Vec::new());
         }
         let since = since.floor_to(DAY).as_micros();
-        let rows: Vec<DayRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
+        let rows: Vec<(i64, i64, i64, i64, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
             .bind(broker)
             .bind(queue)
             .bind(since)
             .fetch_all(pool)
             .await?);
-        Ok(rows.into_iter().map(|row| (Timestamp::from_micros(row.start), row.counts.into())).collect())
+        let counts = |(start, failures, failed, retried, exhausted)| {
+            let row = (broker.to_owned(), queue.to_owned(), failures, failed, retried, exhausted);
+            (Timestamp::from_micros(start), retry_counts(row))
+        };
+        Ok(rows.into_iter().map(counts).collect())
     }
 
-    /// Outcomes of automatic retries since the day of `since`, by broker, queue and number of failures.
+    /// Outcomes of automatic retries since the day of `since`, for each broker, queue and number of failures.
     pub async fn retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
-        const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,
-            CAST(sum(retried) AS BIGINT) AS retried, CAST(sum(exhausted) AS BIGINT) AS exhausted
-            FROM retry_counts WHERE start >= $1 GROUP BY broker, queue, failures ORDER BY broker, queue, failures";
+        const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT),
+            CAST(sum(retried) AS BIGINT), CAST(sum(exhausted) AS BIGINT)
+            FROM retry_counts WHERE start >= $1 GROUP BY broker, queue, failures";
         self.counts_since(SELECT, since.floor_to(DAY)).await
     }
 
     /// The same since a few minutes before `since`, which is no longer ago than they are kept. What waits in RabbitMQ
     /// counts as retried from when it is due.
     pub async fn recent_retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
-        const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,
-            CAST(sum(retried) AS BIGINT) AS retried, CAST(sum(exhausted) AS BIGINT) AS exhausted
-            FROM recent_retry_counts WHERE start >= $1 GROUP BY broker, queue, failures
-            ORDER BY broker, queue, failures";
+        const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT),
+            CAST(sum(retried) AS BIGINT), CAST(sum(exhausted) AS BIGINT)
+            FROM recent_retry_counts WHERE start >= $1 GROUP BY broker, queue, failures";
         self.counts_since(SELECT, since.floor_to(LATELY)).await
     }
 
     async fn counts_since(&self, select: &'static str, start: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         let rows: Vec<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(select).bind(start.as_micros()).fetch_all(pool).await?);
-        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
-        Ok(theirs.map(RetryCounts::from).collect())
+        let theirs = rows.into_iter().filter(|(broker, queue, ..)| self.scope.includes(broker, queue));
+        Ok(theirs.map(retry_counts).collect())
     }
 }
 
-impl From<Row> for RetryCounts {
-    fn from(row: Row) -> Self {
-        Self {
-            broker: row.broker,
-            queue: Some(row.queue).filter(|queue| !queue.is_empty()),
-            failures: row.failures.unsigned_abs(),
-            failed: row.failed.max(0).unsigned_abs(),
-            retried: row.retried.max(0).unsigned_abs(),
-            exhausted: row.exhausted.max(0).unsigned_abs(),
-        }
+fn retry_counts((broker, queue, failures, failed, retried, exhausted): Row) -> RetryCounts {
+    RetryCounts {
+        broker,
+        queue: Some(queue).filter(|queue| !queue.is_empty()),
+        failures: failures.unsigned_abs(),
+        failed: failed.max(0).unsigned_abs(),
+        retried: retried.max(0).unsigned_abs(),
+        exhausted: exhausted.max(0).unsigned_abs(),
     }
 }

@@ -81,7 +81,8 @@ pub async fn show(
 async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
     let store = app.store();
-    let (facets, figures) = tokio::try_join!(async { Ok(store.facets().await?) }, retry_figures(app))?;
+    let (facets, figures, shell) =
+        tokio::try_join!(async { Ok(store.facets().await?) }, retry_figures(app), Shell::load(app, Page::Queues),)?;
     let all = LetterCounts::from(facets);
     let (outcomes, book, matcher) = (figures.by_queue(), app.policies.book(), asked.matcher());
     let letters = tally::queues_with(&all.facets, outcomes.keys().copied());
@@ -106,11 +107,10 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let store = app.store();
     let known = found.iter().filter_map(|((broker, queue), _)| Some(((*broker).to_owned(), (*queue)?.to_owned())));
     let known: Vec<_> = known.take(MOST).collect();
-    let (unhealthy, watched, missing, shell) = tokio::try_join!(
+    let (unhealthy, watched, missing) = tokio::try_join!(
         UnhealthyQueues::load(app),
         async { Ok(store.watched_brokers().await?) },
         missing_settings(app, &known),
-        Shell::new(app, Page::Queues, &all),
     )?;
     let is_set_up = |name: &str| app.settings.watch.contains_key(name);
     Ok(QueuesPage {

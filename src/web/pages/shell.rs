@@ -116,27 +116,26 @@ impl Shell {
     pub async fn new(app: &AppState, page: Page, facets: &LetterCounts) -> Result<Self, WebError> {
         let everything = LetterFilter::default();
         let tally = Tally::new(facets, &everything);
-        let open_groups = app.store().open_groups().await?;
+        let store = app.store();
+        let (open_groups, running_jobs, views) =
+            tokio::try_join!(async { Ok(store.open_groups().await?) }, running_jobs(app), ViewsMenu::known(app))?;
         let attention = open_groups.iter().sum();
         let some = |count: u64| if count > 0 { number::thousands(count) } else { String::new() };
         let counts = NavCounts {
             open: number::thousands(tally.of_status(Status::Open)),
             groups: some(attention),
             waiting: some(tally.of_status(Status::Scheduled)),
-            jobs: String::new(),
+            jobs: some(running_jobs.len() as u64),
         };
-        let now = app.clock.now();
-        let running_jobs = running_jobs(app).await?;
-        let counts = NavCounts { jobs: some(running_jobs.len() as u64), ..counts };
         Ok(Self {
             running_jobs,
-            views: ViewsMenu::known(app).await?,
+            views,
             nav: nav(Some(page), counts),
             is_counted: true,
             changes: events::known_changes(),
             attention,
             critical: open_groups[Importance::Critical as usize],
-            brokers: brokers(app, now),
+            brokers: brokers(app, app.clock.now()),
             banner: Banner::of(app),
             demo: app.settings.demo.as_ref().map(ToString::to_string).unwrap_or_default(),
             ..Self::bare()

@@ -1,6 +1,9 @@
 //! What each page and each call takes: the one table. What does not stand in it is not there.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use axum::http::Method;
+use matchit::Router;
 
 use crate::domain::access::Right::{self, Act, Admin, Mark, Payload, Read, Reveal};
 
@@ -233,23 +236,19 @@ pub fn need_of(method: &Method, path: &str) -> Result<Need, Vec<&'static str>> {
 /// What is wrong with following a link or sending a form to that address, for who has only some rights: the first that
 /// is missing.
 pub fn missing(method: &Method, address: &str, may: impl Fn(Right) -> bool) -> Option<Right> {
-    let path = address.split(['?', '#']).next().unwrap_or_default();
-    let entry = table().find(|(its, pattern, _)| *its == method.as_str() && fits(pattern, path));
-    let (Rights(rights) | Page(rights)) = entry?.2 else { return None };
-    rights.iter().copied().find(|right| !may(*right))
-}
-
-/// Whether a path is one of the route's. What is written out goes before what is not, in the table as in the router.
-fn fits(pattern: &str, path: &str) -> bool {
-    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
-    loop {
-        match (pattern.next(), path.next()) {
-            (None, None) => return true,
-            (Some(part), Some(_)) if part.starts_with("{*") => return true,
-            (Some(part), Some(given)) if part == given || part.starts_with('{') && !given.is_empty() => {}
-            _ => return false,
+    /// By method, as the router of the server finds them: a page asks for each of its thousand links.
+    static ROUTES: LazyLock<HashMap<&str, Router<Need>>> = LazyLock::new(|| {
+        let mut routes: HashMap<&str, Router<Need>> = HashMap::new();
+        for (method, path, need) in table() {
+            // What the router of the server refuses keeps the server from starting.
+            let _ = routes.entry(method).or_default().insert(path, need);
         }
-    }
+        routes
+    });
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let need = ROUTES.get(method.as_str())?.at(path).ok()?.value;
+    let (Rights(rights) | Page(rights)) = need else { return None };
+    rights.iter().copied().find(|right| !may(*right))
 }
 
 #[cfg(test)]
@@ -264,6 +263,17 @@ mod tests {
         routes.sort_unstable();
         routes.dedup();
         assert_eq!(routes.len(), n_routes);
+    }
+
+    #[test]
+    fn every_path_is_one_that_is_found() {
+        for (method, path, need) in table() {
+            let mut routes = Router::new();
+            assert!(routes.insert(path, ()).is_ok(), "{path}");
+            let (Rights(rights) | Page(rights)) = need else { continue };
+            let method = method.parse().expect("a method");
+            assert_eq!(super::missing(&method, path, |_| false), rights.first().copied(), "{method} {path}");
+        }
     }
 
     #[test]

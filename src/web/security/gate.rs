@@ -30,30 +30,35 @@ pub fn disable_the_rest(html: &str, visitor: &Visitor) -> String {
 
 /// Writes a tag as it is for this visitor; says whether it begins a form that is disabled.
 fn write_tag(page: &mut String, tag: &str, visitor: &Visitor) -> bool {
-    let refused = |method: Method, name: &str| {
-        let address = attribute(tag, name)?;
+    let refused = |method: Method, attribute: &str| {
+        let address = value(tag, attribute)?;
         missing(&method, address, |right| visitor.may(right)).map(|right| visitor.refusal(right))
     };
-    let is_form = tag.starts_with("<form ") && tag.contains(" method=\"post\"");
-    if is_form && let Some(why) = refused(Method::POST, "action") {
-        let _ = write!(page, "{tag}<fieldset data-gate disabled title=\"{why}\">");
-        return true;
-    }
-    if tag.starts_with("<a ")
-        && let Some(why) = refused(Method::GET, "href")
+    if tag.starts_with("<form ") {
+        let refused = || refused(Method::POST, " action=\"");
+        if tag.contains(" method=\"post\"")
+            && let Some(why) = refused()
+        {
+            let _ = write!(page, "{tag}<fieldset data-gate disabled title=\"{why}\">");
+            return true;
+        }
+    } else if tag.starts_with("<a ")
+        && let Some(why) = refused(Method::GET, " href=\"")
     {
         page.push_str(&without_title(tag).replacen(" href=", " data-off=", 1));
         close_with(page, &format!(" role=\"link\" aria-disabled=\"true\" title=\"{why}\""));
+        return false;
     } else if tag.starts_with("<button ")
-        && let Some(why) = refused(Method::POST, "formaction")
+        && let Some(why) = refused(Method::POST, " formaction=\"")
     {
         page.push_str(&without_title(tag));
         close_with(page, &format!(" disabled title=\"{why}\""));
-    } else if !tag.starts_with("<form ") && refused(Method::POST, "hx-post").is_some() {
+        return false;
+    } else if refused(Method::POST, " hx-post=\"").is_some() {
         page.push_str(&tag.replacen(" hx-post=", " data-off=", 1));
-    } else {
-        page.push_str(tag);
+        return false;
     }
+    page.push_str(tag);
     false
 }
 
@@ -72,8 +77,9 @@ fn without_title(tag: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{after}"))
 }
 
-fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+/// What stands behind the first of these beginnings of an attribute, up to the quote.
+fn value<'a>(tag: &'a str, attribute: &str) -> Option<&'a str> {
+    let (_, rest) = tag.split_once(attribute)?;
     rest.split('"').next()
 }
 

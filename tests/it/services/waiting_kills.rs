@@ -72,6 +72,9 @@ impl<'a> World<'a> {
             if death < deaths {
                 self.program.die_at(place, 1).await;
                 self.program.database.let_leases_end().await;
+                if place == "acknowledged" {
+                    self.acknowledge_what_was().await;
+                }
             }
             if !self.goes_back().await {
                 return;
@@ -79,6 +82,16 @@ impl<'a> World<'a> {
             while self.careless.orders.is_waiting().await {
                 self.fail().await;
             }
+        }
+    }
+
+    /// An acknowledgement that was written is lost where the broker has not read it yet when the connection breaks.
+    async fn acknowledge_what_was(&self) {
+        let vhost = self.program.vhost;
+        wait_until("its consumer to be gone", PATIENCE, async || vhost.consumers(DEAD_LETTERS).await == 0).await;
+        let dead_letters = Service::at(vhost, DEAD_LETTERS).await;
+        if dead_letters.is_waiting().await {
+            dead_letters.work().await;
         }
     }
 

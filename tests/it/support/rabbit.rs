@@ -10,7 +10,7 @@ use std::{
     sync::OnceLock,
 };
 
-use lapin::{Channel, Connection, ConnectionProperties, options::QueueDeclareOptions, types::FieldTable};
+use lapin::{Channel, Connection, ConnectionProperties, Queue, options::QueueDeclareOptions, types::FieldTable};
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard};
@@ -357,6 +357,15 @@ impl Vhost {
 
     /// How many messages are ready in the queue at this moment. Asked over AMQP, for the management API lags behind.
     pub async fn depth(&self, queue: &str) -> u32 {
+        self.look_at(queue).await.message_count()
+    }
+
+    /// How many consumers it has. What one had that is gone is ready again.
+    pub async fn consumers(&self, queue: &str) -> u32 {
+        self.look_at(queue).await.consumer_count()
+    }
+
+    async fn look_at(&self, queue: &str) -> Queue {
         self.looking
             .channel()
             .await
@@ -367,7 +376,6 @@ impl Vhost {
             )
             .await
             .expect("the queue exists")
-            .message_count()
     }
 
     /// Waits until exactly so many messages are ready in the queue.

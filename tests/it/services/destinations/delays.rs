@@ -1,6 +1,9 @@
 //! Waiting in the broker.
 
-use std::{collections::HashSet, time::Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use amqp_message::{
     death::Reason,
@@ -109,6 +112,9 @@ async fn a_delay_queue_that_takes_nothing_holds_up_nothing() {
     sender.deliver(&silent, "after").await;
 }
 
+/// RabbitMQ tries a target that it did not find, as while its node starts, again after about three minutes.
+const FOUND_AGAIN: Duration = Duration::from_secs(3 * 60);
+
 /// Waits until each of them has come to the queue. Some may come twice: they were on their way when the broker went.
 async fn await_each(vhost: &Vhost, queue: &str, window: &[OutgoingRetry]) {
     let delay_queue = names::delay_queue(&window[0].destination).unwrap();
@@ -122,7 +128,7 @@ async fn await_each(vhost: &Vhost, queue: &str, window: &[OutgoingRetry]) {
         }
         Err(seen)
     };
-    wait_to_see("all to arrive", PATIENCE, arrived).await;
+    wait_to_see("all to arrive", FOUND_AGAIN + PATIENCE, arrived).await;
     let mut missing: HashSet<LetterId> = window.iter().map(|retry| retry.id).collect();
     let mut taken = Taken::from(vhost, queue).await;
     while !missing.is_empty() {

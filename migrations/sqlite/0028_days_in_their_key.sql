@@ -1,0 +1,1 @@
+-- Keys, in Postgres, have the sums of three hours from here on. Here each row stands in its key as it is.
