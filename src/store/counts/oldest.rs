@@ -18,7 +18,8 @@ use crate::{
     },
 };
 
-/// So many of the oldest letters are looked at, at least, before each facet is asked for its own.
+/// So many of the oldest letters are looked at first, and then as many as there are facets, before each of these is asked for
+/// its own.
 const LOOKED_AT: usize = 200;
 /// So few facets are asked at once.
 const FEW: usize = 100;
@@ -29,20 +30,26 @@ impl StoreReader {
         let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
         let mut facets = self.matching(&open).await?.facets;
         let mut oldest = BTreeMap::new();
-        if facets.len() > FEW {
-            oldest = self.among_the_oldest(&facets).await?;
-            facets.retain(|(_, key, _)| !oldest.contains_key(&key.importance));
+        // To look at one letter takes about as long as to ask for one of a facet.
+        for most in [LOOKED_AT, facets.len()] {
+            if facets.len() > FEW {
+                oldest.extend(self.among_the_oldest(&facets, most).await?);
+                facets.retain(|(_, key, _)| !oldest.contains_key(&key.importance));
+            }
         }
         oldest.extend(self.oldest_of_each(&facets).await?);
         Ok(oldest.into_iter().collect())
     }
 
-    /// Those that are among the oldest letters of all.
-    async fn among_the_oldest(&self, facets: &[SeenFacet]) -> Result<BTreeMap<Importance, Timestamp>, StoreError> {
+    /// Those that are among so many of the oldest letters of all.
+    async fn among_the_oldest(
+        &self,
+        facets: &[SeenFacet],
+        most: usize,
+    ) -> Result<BTreeMap<Importance, Timestamp>, StoreError> {
         const OLDEST: &str = "SELECT facet_id, min(received_at) FROM (
                 SELECT facet_id, received_at FROM letters ORDER BY received_at, id LIMIT $1) AS first GROUP BY facet_id";
-        // To look at one takes about as long as to ask for one.
-        let most = i64::try_from(facets.len().max(LOOKED_AT)).unwrap_or(i64::MAX);
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
         let rows: Vec<(i64, i64)> =
             on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(most).fetch_all(pool).await?);
         let by_importance: HashMap<i64, Importance> =

@@ -84,7 +84,12 @@ impl StoreReader {
             seen.retain(|(id, ..)| *id < first);
             seen.extend(missing);
         }
-        seen.retain(|(_, key, _)| self.scope.includes(&key.broker, &key.queue));
+        let mut last: Option<(Arc<FacetKey>, bool)> = None;
+        // Those of a queue stand side by side, mostly.
+        seen.retain(|(_, key, _)| match &last {
+            Some((other, includes)) if (&other.queue, &other.broker) == (&key.queue, &key.broker) => *includes,
+            _ => last.insert((Arc::clone(key), self.scope.includes(&key.broker, &key.queue))).1,
+        });
         Ok(seen)
     }
 
