@@ -2,7 +2,7 @@
 
 use amqp_message::time::Timestamp;
 use futures_util::future::try_join_all;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Encode, QueryBuilder, Row, Type};
 
 use super::{
     facets::Matching,
@@ -12,7 +12,7 @@ use crate::{
     domain::{filter::LetterFilter, letter::Importance},
     store::{
         StoreError, StoreReader,
-        db::{id_list::numbers, on},
+        db::{Either, id_list::Numbers, on},
     },
 };
 
@@ -42,23 +42,31 @@ impl StoreReader {
             return Ok(Vec::new());
         }
         let are_many = scopes.iter().map(|(_, scopes)| scopes.len()).sum::<usize>() > MANY;
+        let statements: Vec<&[_]> = if are_many { scopes.chunks(1).collect() } else { vec![&scopes] };
         let mut counted = Vec::new();
         for span in spans {
-            let parts: Vec<String> = scopes.iter().map(|(importance, of)| part(*importance, of, span)).collect();
-            let statements = if are_many { parts } else { vec![parts.join(" UNION ALL ")] };
-            let reads = statements.into_iter().map(|select| self.counted_in(span, select));
+            let reads = statements.iter().map(|scopes| self.counted_in(span, scopes));
             try_join_all(reads).await?.into_iter().for_each(|part| counted.extend(part));
         }
         Ok(counted)
     }
 
-    async fn counted_in(&self, span: &Span, select: String) -> Result<impl Iterator<Item = Counted>, StoreError> {
+    async fn counted_in(
+        &self,
+        span: &Span,
+        scopes: &[(usize, Vec<Scope>)],
+    ) -> Result<impl Iterator<Item = Counted>, StoreError> {
         let (columns, width) = match span.unit {
             Unit::Slice => (1, DAY),
             Unit::Hours(hours) => (HOURS.len() / usize::from(hours), HOUR * u32::from(hours)),
         };
+        // On SQLite the numbers stand in the text.
+        let is_persistent = matches!(self.db.reader(), Either::Postgres(_));
         let rows: Vec<(i64, i64, Vec<i64>)> = on!(self.db.reader(), |pool| {
-            let rows = sqlx::query(AssertSqlSafe(select)).persistent(false).fetch_all(pool).await?;
+            let mut select = QueryBuilder::new("");
+            push_parts(&mut select, scopes, span);
+            let query = select.build();
+            let rows = query.persistent(is_persistent).fetch_all(pool).await?;
             let read = rows.iter().map(|row| {
                 let counts = (2..2 + columns).map(|column| row.try_get(column)).collect::<Result<_, _>>()?;
                 Ok((row.try_get(0)?, row.try_get(1)?, counts))
@@ -76,9 +84,11 @@ impl StoreReader {
     }
 }
 
-/// Selects what is counted of one importance in a span. All in it are numbers of our own, so they may stand in the text.
-fn part(importance: usize, scopes: &[Scope], span: &Span) -> String {
-    let scopes = numbers(scopes.iter().map(|scope| scope.0));
+/// Pushes a selection for each importance.
+fn push_parts<DB: Numbers>(query: &mut QueryBuilder<DB>, scopes: &[(usize, Vec<Scope>)], span: &Span)
+where
+    for<'q> i64: Encode<'q, DB> + Type<DB>,
+{
     let (table, from, sums) = match span.unit {
         Unit::Slice => ("slices", span.from, sum(&["count"])),
         Unit::DAY => ("days", span.from, sum(&["count"])),
@@ -91,11 +101,13 @@ fn part(importance: usize, scopes: &[Scope], span: &Span) -> String {
             ("days", span.from.floor_to(DAY), sums.join(", "))
         }
     };
-    let (from, to) = (from.as_micros(), span.to.as_micros());
-    format!(
-        "SELECT CAST({importance} AS BIGINT), start, {sums} FROM {table}
-            WHERE scope IN {scopes} AND start >= {from} AND start < {to} GROUP BY start"
-    )
+    for (n, (importance, scopes)) in scopes.iter().enumerate() {
+        let and = if n > 0 { " UNION ALL " } else { "" };
+        query.push(format!("{and}SELECT CAST({importance} AS BIGINT), start, {sums} FROM {table} WHERE scope "));
+        DB::push(query, scopes.iter().map(|scope| scope.0));
+        query.push(" AND start >= ").push_bind(from.as_micros());
+        query.push(" AND start < ").push_bind(span.to.as_micros()).push(" GROUP BY start");
+    }
 }
 
 fn sum(columns: &[&str]) -> String {

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 
-use super::facets::SeenFacet;
+use super::{
+    facets::{FacetId, SeenFacet},
+    seen::read_numbers,
+};
 use crate::{
     domain::{
         filter::LetterFilter,
@@ -13,7 +16,7 @@ use crate::{
     },
     store::{
         StoreError, StoreReader,
-        db::{id_list::numbers, on},
+        db::{Sql, id_list::numbers, on},
         letters::rows::parse,
     },
 };
@@ -47,15 +50,21 @@ impl StoreReader {
         facets: &[SeenFacet],
         most: usize,
     ) -> Result<BTreeMap<Importance, Timestamp>, StoreError> {
-        const OLDEST: &str = "SELECT facet_id, min(received_at) FROM (
-                SELECT facet_id, received_at FROM letters ORDER BY received_at, id LIMIT $1) AS first GROUP BY facet_id";
+        // In one row: there are thousands.
+        const OLDEST: Sql = Sql {
+            sqlite: "SELECT group_concat(facet_id || ' ' || received_at, ' ') FROM (
+                SELECT facet_id, received_at FROM letters ORDER BY received_at, id LIMIT $1) AS first",
+            postgres: "SELECT string_agg(facet_id || ' ' || received_at, ' ') FROM (
+                SELECT facet_id, received_at FROM letters ORDER BY received_at, id LIMIT $1) AS first",
+        };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows: Vec<(i64, i64)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(most).fetch_all(pool).await?);
-        let by_importance: HashMap<i64, Importance> =
-            facets.iter().map(|(id, key, _)| (id.0, key.importance)).collect();
+        let select = OLDEST.pick(self.db.reader());
+        let line: Option<String> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(select).bind(most).fetch_one(pool).await?);
+        let by_importance: HashMap<FacetId, Importance> =
+            facets.iter().map(|(id, key, _)| (*id, key.importance)).collect();
         let mut oldest: BTreeMap<Importance, Timestamp> = BTreeMap::new();
-        for (facet, received_at) in rows {
+        for (facet, received_at) in read_numbers(&line.unwrap_or_default())? {
             if let Some(importance) = by_importance.get(&facet) {
                 let at = Timestamp::from_micros(received_at);
                 oldest.entry(*importance).and_modify(|oldest| *oldest = at.min(*oldest)).or_insert(at);

@@ -28,13 +28,13 @@ pub(crate) struct FacetKeys(RwLock<HashMap<FacetId, Arc<FacetKey>>>);
 
 impl FacetKeys {
     /// Those of these counts that are known, and the first id that is not.
-    fn join(&self, counts: &[(FacetId, u64)]) -> (Vec<SeenFacet>, Option<FacetId>) {
+    fn join(&self, counts: &[(FacetId, i64)]) -> (Vec<SeenFacet>, Option<FacetId>) {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut seen = Vec::with_capacity(counts.len());
         let mut unknown: Option<FacetId> = None;
         for (id, count) in counts {
             match known.get(id) {
-                Some(key) => seen.push((*id, Arc::clone(key), *count)),
+                Some(key) => seen.push((*id, Arc::clone(key), count.unsigned_abs())),
                 None => unknown = Some(unknown.map_or(*id, |first| first.min(*id))),
             }
         }
@@ -80,7 +80,7 @@ impl StoreReader {
             let new = self.keys_from(first, filter).await?;
             self.facet_keys.keep(&new);
             let missing = counts.iter().filter(|(id, _)| *id >= first);
-            let missing = missing.filter_map(|(id, count)| Some((*id, Arc::clone(new.get(id)?), *count)));
+            let missing = missing.filter_map(|(id, count)| Some((*id, Arc::clone(new.get(id)?), count.unsigned_abs())));
             seen.retain(|(id, ..)| *id < first);
             seen.extend(missing);
         }
@@ -94,7 +94,7 @@ impl StoreReader {
     }
 
     /// How many letters each facet has that has any.
-    async fn counts_of(&self, filter: &LetterFilter) -> Result<Vec<(FacetId, u64)>, StoreError> {
+    async fn counts_of(&self, filter: &LetterFilter) -> Result<Vec<(FacetId, i64)>, StoreError> {
         const COUNTS: Sql = Sql {
             sqlite: "SELECT group_concat(id || ' ' || count, ' ') FROM facets WHERE count > 0",
             postgres: "SELECT string_agg(id || ' ' || count, ' ') FROM facets WHERE count > 0",
@@ -105,7 +105,7 @@ impl StoreReader {
             push_words(&mut select, filter);
             select.build_query_scalar().fetch_one(pool).await?
         });
-        read_counts(&line.unwrap_or_default())
+        read_numbers(&line.unwrap_or_default())
     }
 
     /// What those facets stand for whose ids begin there.
@@ -125,17 +125,17 @@ impl StoreReader {
     }
 }
 
-/// Reads ids and counts, by turns.
-fn read_counts(line: &str) -> Result<Vec<(FacetId, u64)>, StoreError> {
-    let unreadable = || StoreError::Unreadable { what: "counts of facets", why: "they are no numbers".to_owned() };
+/// Reads ids of facets and a number of each, by turns.
+pub(super) fn read_numbers(line: &str) -> Result<Vec<(FacetId, i64)>, StoreError> {
+    let unreadable = || StoreError::Unreadable { what: "numbers of facets", why: "they are none".to_owned() };
     let mut words = line.split_ascii_whitespace();
-    let mut counts = Vec::new();
+    let mut numbers = Vec::new();
     while let Some(id) = words.next() {
         let id = id.parse().map_err(|_| unreadable())?;
-        let count = words.next().and_then(|count| count.parse().ok()).ok_or_else(unreadable)?;
-        counts.push((FacetId(id), count));
+        let number = words.next().and_then(|number| number.parse().ok()).ok_or_else(unreadable)?;
+        numbers.push((FacetId(id), number));
     }
-    Ok(counts)
+    Ok(numbers)
 }
 
 /// Pushes which statuses, importances and reasons are meant: all in it are words of our own.
@@ -157,10 +157,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_counts_are_read_by_turns() {
-        let read = |line| read_counts(line).ok();
-        assert_eq!(read("3 20 17 1"), Some(vec![(FacetId(3), 20), (FacetId(17), 1)]));
+    fn ids_and_numbers_are_read_by_turns() {
+        let read = |line| read_numbers(line).ok();
+        assert_eq!(read("3 20 17 -1"), Some(vec![(FacetId(3), 20), (FacetId(17), -1)]));
         assert_eq!(read(""), Some(Vec::new()));
-        assert_eq!((read("3"), read("3 x"), read("3 -1")), (None, None, None));
+        assert_eq!((read("3"), read("3 x")), (None, None));
     }
 }

@@ -81,15 +81,17 @@ pub(crate) trait Unnest: Database {
     /// The column is called `id`.
     const UNNEST: [&'static str; 2];
     const UNNEST_TEXTS: [&'static str; 2];
-    /// Of texts that are two with a line break between them.
-    const UNNEST_PAIRS: [&'static str; 2];
+    /// The condition that the columns `broker` and `queue`, with a line break between them, are one of a list of texts. Postgres
+    /// keeps the order of an index where it is not a join.
+    const QUEUE_AMONG: [&'static str; 2];
 }
 
 impl Unnest for Sqlite {
     const UNNEST: [&'static str; 2] = ["(SELECT unhex(value) AS id FROM json_each(", "))"];
     const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT value FROM json_each(", "))"];
-    const UNNEST_PAIRS: [&'static str; 2] = [
-        "(SELECT substr(value, 1, instr(value, char(10)) - 1), substr(value, instr(value, char(10)) + 1) FROM json_each(",
+    const QUEUE_AMONG: [&'static str; 2] = [
+        "(broker, queue) IN (SELECT substr(value, 1, instr(value, char(10)) - 1), substr(value, instr(value, char(10)) + 1)
+            FROM json_each(",
         "))",
     ];
 }
@@ -97,8 +99,7 @@ impl Unnest for Sqlite {
 impl Unnest for Postgres {
     const UNNEST: [&'static str; 2] = ["(SELECT unnest(", ") AS id)"];
     const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT unnest(", "))"];
-    const UNNEST_PAIRS: [&'static str; 2] =
-        ["(SELECT split_part(pair, chr(10), 1), substr(pair, strpos(pair, chr(10)) + 1) FROM unnest(", ") AS pair)"];
+    const QUEUE_AMONG: [&'static str; 2] = ["broker || chr(10) || queue = ANY(", ")"];
 }
 
 /// Pushes a subquery that has `texts` as its rows, to stand behind `IN`.
@@ -110,15 +111,14 @@ where
     query.push(before).push_bind(TextList(texts)).push(after);
 }
 
-/// Pushes a subquery that has these pairs as its rows, to stand behind two columns and `IN`. What comes first in a pair has no
-/// line break.
-pub(crate) fn push_pairs<DB: Unnest>(query: &mut QueryBuilder<DB>, pairs: &[(String, String)])
+/// Pushes the condition that a row is of one of these queues: broker and queue, with a line break between them, which no name of
+/// a broker has.
+pub(crate) fn push_queues<DB: Unnest>(query: &mut QueryBuilder<DB>, queues: &[String])
 where
     for<'q> TextList: Encode<'q, DB> + Type<DB>,
 {
-    let [before, after] = DB::UNNEST_PAIRS;
-    let pairs = pairs.iter().map(|(first, second)| format!("{first}\n{second}")).collect();
-    query.push(before).push_bind(TextList(pairs)).push(after);
+    let [before, after] = DB::QUEUE_AMONG;
+    query.push(before).push_bind(TextList(queues.to_vec())).push(after);
 }
 
 /// Pushes a subquery that has `ids` as its rows, to stand behind `IN` or `FROM`.
@@ -136,6 +136,25 @@ where
 {
     let [before, after] = DB::UNNEST;
     query.push(before).push_bind(IdList(ids)).push(after);
+}
+
+/// How a database reads thousands of numbers soonest.
+pub(crate) trait Numbers: Database {
+    /// Pushes the condition that what stands before it is one of them.
+    fn push(query: &mut QueryBuilder<Self>, numbers: impl Iterator<Item = i64>);
+}
+
+impl Numbers for Sqlite {
+    fn push(query: &mut QueryBuilder<Self>, among: impl Iterator<Item = i64>) {
+        query.push("IN ").push(numbers(among));
+    }
+}
+
+impl Numbers for Postgres {
+    /// A statement that names each is planned for each.
+    fn push(query: &mut QueryBuilder<Self>, among: impl Iterator<Item = i64>) {
+        query.push("= ANY(").push_bind(among.collect::<Vec<_>>()).push(")");
+    }
 }
 
 /// A list of numbers of our own, which may stand in the text: thousands of binds would be slower to no use.

@@ -16,7 +16,7 @@ use crate::{
         counts::facets::GroupHome,
         db::{
             Sql,
-            id_list::{TextList, Unnest, push_pairs, push_texts, push_uuids},
+            id_list::{TextList, Unnest, push_queues, push_texts, push_uuids},
             on,
         },
         letters::rows::parse,
@@ -26,8 +26,8 @@ use crate::{
 /// Of groups with open letters, in the words of their index.
 pub(crate) const OPEN: &str = "critical + high + normal + low > 0";
 
-/// Broker and queue of a group.
-pub(crate) type Place = (String, String);
+/// Broker and queue of a group, with a line break between them.
+pub(crate) type Place = String;
 
 /// A filter whose patterns have become the names that they stand for.
 pub(crate) struct Conditions {
@@ -35,7 +35,7 @@ pub(crate) struct Conditions {
     importances: Vec<Importance>,
     /// Columns, and the values that each of them may have.
     lists: Vec<(&'static str, Vec<String>)>,
-    /// Broker and queue of those that are there for who asks; `None`: all are.
+    /// Of those that are there for who asks; `None`: all are.
     places: Option<Arc<[Place]>>,
 }
 
@@ -51,8 +51,8 @@ impl Conditions {
             push_texts(query, values.clone());
         }
         if let Some(places) = &self.places {
-            query.push(" AND (broker, queue) IN ");
-            push_pairs(query, places);
+            query.push(" AND ");
+            push_queues(query, places);
         }
     }
 
@@ -118,7 +118,7 @@ impl StoreReader {
         })
     }
 
-    /// Broker and queue of groups, as far as they are there for who asks; `None`: all are. Read once for a request.
+    /// Where groups are, as far as they are there for who asks; `None`: all are. Read once for a request.
     async fn places(&self) -> Result<Option<Arc<[Place]>>, StoreError> {
         match &self.memo {
             _ if self.scope.is_everything() => Ok(None),
@@ -130,16 +130,16 @@ impl StoreReader {
     async fn places_now(&self) -> Result<Arc<[Place]>, StoreError> {
         // In one row: there are thousands.
         const PLACES: Sql = Sql {
-            sqlite: "SELECT json_group_array(json_array(broker, queue)) FROM (
+            sqlite: "SELECT json_group_array(broker || char(10) || queue) FROM (
                 SELECT DISTINCT broker, queue FROM groups WHERE merged_into IS NULL) AS places",
-            postgres: "SELECT CAST(json_agg(json_build_array(broker, queue)) AS TEXT) FROM (
+            postgres: "SELECT CAST(to_json(array_agg(broker || chr(10) || queue)) AS TEXT) FROM (
                 SELECT DISTINCT broker, queue FROM groups WHERE merged_into IS NULL) AS places",
         };
         let select = PLACES.pick(self.db.reader());
         let places: Option<String> = on!(self.db.reader(), |pool| sqlx::query_scalar(select).fetch_one(pool).await?);
         let mut places: Vec<Place> = serde_json::from_str(places.as_deref().unwrap_or("[]"))
             .map_err(|error| StoreError::Unreadable { what: "places of groups", why: error.to_string() })?;
-        places.retain(|(broker, queue)| self.scope.includes(broker, queue));
+        places.retain(|place| place.split_once('\n').is_some_and(|(broker, queue)| self.scope.includes(broker, queue)));
         Ok(places.into())
     }
 

@@ -35,10 +35,8 @@ fn write_tag(page: &mut String, tag: &str, visitor: &Visitor) -> bool {
         missing(&method, address, |right| visitor.may(right)).map(|right| visitor.refusal(right))
     };
     if tag.starts_with("<form ") {
-        let refused = || refused(Method::POST, " action=\"");
-        if tag.contains(" method=\"post\"")
-            && let Some(why) = refused()
-        {
+        let is_sent = tag.contains(" method=\"post\"");
+        if let Some(why) = is_sent.then(|| refused(Method::POST, " action=\"")).flatten() {
             let _ = write!(page, "{tag}<fieldset data-gate disabled title=\"{why}\">");
             return true;
         }
