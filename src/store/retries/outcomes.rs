@@ -188,7 +188,7 @@ impl StoreReader {
         Ok(rows.into_iter().map(counts).collect())
     }
 
-    /// Outcomes of automatic retries since the day of `since`, for each broker, queue and number of failures.
+    /// Outcomes of automatic retries since the day of `since`, by broker, queue and number of failures.
     pub async fn retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT),
             CAST(sum(retried) AS BIGINT), CAST(sum(exhausted) AS BIGINT)
@@ -206,8 +206,10 @@ impl StoreReader {
     }
 
     async fn counts_since(&self, select: &'static str, start: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
-        let rows: Vec<Row> =
+        let mut rows: Vec<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(select).bind(start.as_micros()).fetch_all(pool).await?);
+        // Postgres would sort thousands of names by the rules of a language.
+        rows.sort_unstable();
         let theirs = rows.into_iter().filter(|(broker, queue, ..)| self.scope.includes(broker, queue));
         Ok(theirs.map(retry_counts).collect())
     }

@@ -7,7 +7,7 @@ use crate::domain::policy::RetryCounts;
 
 /// Counts of automatic retries.
 pub struct RetryFigures {
-    /// For each queue and number of failures.
+    /// By queue and number of failures, the first failure first.
     pub counts: Vec<RetryCounts>,
     /// Those of them of which it is too early to tell whether they succeeded.
     pub recent: Vec<RetryCounts>,

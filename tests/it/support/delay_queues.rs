@@ -44,9 +44,14 @@ pub async fn messages_in(vhost: &Vhost, queue: &str) -> usize {
     }
     let channel = vhost.looking_channel().await;
     let mut messages = 0;
-    while let Some(bundle) =
-        channel.basic_get(queue.into(), BasicGetOptions::default()).await.expect("the queue exists")
-    {
+    loop {
+        let bundle = match channel.basic_get(queue.into(), BasicGetOptions::default()).await {
+            Ok(Some(bundle)) => bundle,
+            Ok(None) => break,
+            // RabbitMQ closes the connection over a queue that is just being declared.
+            Err(error) if error.to_string().contains("noproc") => return 0,
+            Err(error) => panic!("{queue}: {error}"),
+        };
         let headers = bundle.properties.headers().clone().expect("a bundle has headers");
         let Some(AMQPValue::LongString(count)) = headers.inner().get("dlo-messages") else { panic!("{headers:?}") };
         messages += count.to_string().parse::<usize>().expect("a number");
