@@ -81,8 +81,7 @@ pub(crate) trait Unnest: Database {
     /// The column is called `id`.
     const UNNEST: [&'static str; 2];
     const UNNEST_TEXTS: [&'static str; 2];
-    /// The condition that the columns `broker` and `queue`, with a line break between them, are one of a list of texts. Postgres
-    /// keeps the order of an index where it is not a join.
+    /// The condition that the columns `broker` and `queue`, with a line break between them, are one of a list of texts.
     const QUEUE_AMONG: [&'static str; 2];
 }
 
@@ -99,7 +98,8 @@ impl Unnest for Sqlite {
 impl Unnest for Postgres {
     const UNNEST: [&'static str; 2] = ["(SELECT unnest(", ") AS id)"];
     const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT unnest(", "))"];
-    const QUEUE_AMONG: [&'static str; 2] = ["broker || chr(10) || queue = ANY(", ")"];
+    /// Not `= ANY`: in a prepared statement each row would be compared with each text.
+    const QUEUE_AMONG: [&'static str; 2] = ["broker || chr(10) || queue IN (SELECT unnest(", "))"];
 }
 
 /// Pushes a subquery that has `texts` as its rows, to stand behind `IN`.
