@@ -21,11 +21,9 @@ use crate::{
     },
 };
 
-/// So many of the oldest letters are looked at first, and then as many as there are facets, before each of these is asked for
-/// its own.
-const LOOKED_AT: usize = 200;
-/// So few facets are asked at once.
-const FEW: usize = 100;
+/// So few facets are asked at once, each for its own. Of more, so many of the oldest letters are looked at first, and then as many
+/// as there are facets: to look at a letter takes about as long as to ask a facet.
+const FEW: usize = 200;
 
 impl StoreReader {
     /// When the oldest open letter of each importance was received.
@@ -33,8 +31,7 @@ impl StoreReader {
         let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
         let mut facets = self.matching(&open).await?.facets;
         let mut oldest = BTreeMap::new();
-        // To look at one letter takes about as long as to ask for one of a facet.
-        for most in [LOOKED_AT, facets.len()] {
+        for most in [FEW, facets.len()] {
             if facets.len() > FEW {
                 oldest.extend(self.among_the_oldest(&facets, most).await?);
                 facets.retain(|(_, key, _)| !oldest.contains_key(&key.importance));

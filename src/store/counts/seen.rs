@@ -127,7 +127,8 @@ impl StoreReader {
 
 /// Reads ids of facets and a number of each, by turns.
 pub(super) fn read_numbers(line: &str) -> Result<Vec<(FacetId, i64)>, StoreError> {
-    let unreadable = || StoreError::Unreadable { what: "numbers of facets", why: "they are none".to_owned() };
+    let unreadable =
+        || StoreError::Unreadable { what: "a list of facets", why: "something in it is no number".to_owned() };
     let mut words = line.split_ascii_whitespace();
     let mut numbers = Vec::new();
     while let Some(id) = words.next() {

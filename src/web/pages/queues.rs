@@ -82,7 +82,7 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
     let store = app.store();
     let (facets, figures, shell) =
-        tokio::try_join!(async { Ok(store.facets().await?) }, retry_figures(app), Shell::load(app, Page::Queues),)?;
+        tokio::try_join!(async { Ok(store.facets().await?) }, retry_figures(app), Shell::load(app, Page::Queues))?;
     let all = LetterCounts::from(facets);
     let (outcomes, book, matcher) = (figures.by_queue(), app.policies.book(), asked.matcher());
     let letters = tally::queues_with(&all.facets, outcomes.keys().copied());

@@ -357,25 +357,17 @@ impl Vhost {
 
     /// How many messages are ready in the queue at this moment. Asked over AMQP, for the management API lags behind.
     pub async fn depth(&self, queue: &str) -> u32 {
-        self.look_at(queue).await.message_count()
+        self.look_at(queue).await.expect("the queue exists").message_count()
     }
 
-    /// How many consumers it has. What one had that is gone is ready again.
+    /// How many consume a queue that may not be there. What one had that is gone is ready again.
     pub async fn consumers(&self, queue: &str) -> u32 {
-        self.look_at(queue).await.consumer_count()
+        self.look_at(queue).await.map_or(0, |queue| queue.consumer_count())
     }
 
-    async fn look_at(&self, queue: &str) -> Queue {
-        self.looking
-            .channel()
-            .await
-            .queue_declare(
-                queue.into(),
-                QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() },
-                FieldTable::default(),
-            )
-            .await
-            .expect("the queue exists")
+    async fn look_at(&self, queue: &str) -> lapin::Result<Queue> {
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+        self.looking_channel().await.queue_declare(queue.into(), passive, FieldTable::default()).await
     }
 
     /// Waits until exactly so many messages are ready in the queue.

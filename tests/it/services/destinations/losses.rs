@@ -9,7 +9,6 @@ use dead_letter_office::{
     rabbitmq::{PublishOutcome, names},
 };
 use failure_conventions::{dlo_headers, dlo_queues};
-use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use reqwest::Method;
 use serde_json::json;
 
@@ -178,7 +177,7 @@ async fn what_is_being_sent_back_is_not_cut_short_when_another_queue_is_deleted(
     rabbit.memory_alarm(true);
     let server = AppState::begin(&sender.database.url, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
     wait_until("it to be on its way back", PATIENCE, async || unacknowledged(&vhost, dlo_queues::DUE).await > 0).await;
-    let is_consumed = async || consumers(&vhost, OBITUARIES).await == 1;
+    let is_consumed = async || vhost.consumers(OBITUARIES).await == 1;
     wait_until("obituaries to be consumed", PATIENCE, is_consumed).await;
     vhost.delete_queue(OBITUARIES).await;
     wait_until("obituaries to be consumed again", PATIENCE, is_consumed).await;
@@ -193,13 +192,6 @@ async fn what_is_being_sent_back_is_not_cut_short_when_another_queue_is_deleted(
 async fn unacknowledged(vhost: &Vhost, queue: &str) -> u64 {
     let queue = vhost.manage(Method::GET, &["queues", vhost.name(), queue], None).await;
     queue["messages_unacknowledged"].as_u64().unwrap_or(0)
-}
-
-/// How many consume a queue that may not be there.
-async fn consumers(vhost: &Vhost, queue: &str) -> u32 {
-    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-    let looked = vhost.looking_channel().await.queue_declare(queue.into(), passive, FieldTable::default()).await;
-    looked.map_or(0, |queue| queue.consumer_count())
 }
 
 /// Nothing else would ever take what waits already.
