@@ -125,6 +125,12 @@ impl Matching {
         self.push_groups(query);
     }
 
+    /// Pushes that letters `l` are in these facets, which is nothing that a database could rather begin with.
+    pub(crate) fn push_facets<DB: Database>(&self, query: &mut QueryBuilder<DB>) {
+        query.push("CASE WHEN l.facet_id IN ").push(numbers(self.ids().map(|facet| facet.0)));
+        query.push(" THEN TRUE ELSE FALSE END");
+    }
+
     /// Pushes that letters `l` are in these groups.
     pub(crate) fn push_groups<DB: Unnest>(&self, query: &mut QueryBuilder<DB>)
     where

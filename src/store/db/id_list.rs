@@ -83,6 +83,8 @@ pub(crate) trait Unnest: Database {
     const UNNEST_TEXTS: [&'static str; 2];
     /// The condition that the columns `broker` and `queue`, with a line break between them, are one of a list of texts.
     const QUEUE_AMONG: [&'static str; 2];
+    /// What joins the letters `l` of few rows `found`, one after the other; a condition follows.
+    const LOOKED_UP: &'static str;
 }
 
 impl Unnest for Sqlite {
@@ -93,6 +95,7 @@ impl Unnest for Sqlite {
             FROM json_each(",
         "))",
     ];
+    const LOOKED_UP: &'static str = " CROSS JOIN letters l WHERE l.id = found.id AND ";
 }
 
 impl Unnest for Postgres {
@@ -100,6 +103,9 @@ impl Unnest for Postgres {
     const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT unnest(", "))"];
     /// Not `= ANY`: in a prepared statement each row would be compared with each text.
     const QUEUE_AMONG: [&'static str; 2] = ["broker || chr(10) || queue IN (SELECT unnest(", "))"];
+    /// With `OFFSET` it is not joined in another order: a million letters would be read to find a thousand.
+    const LOOKED_UP: &'static str =
+        " CROSS JOIN LATERAL (SELECT * FROM letters WHERE letters.id = found.id OFFSET 0) AS l WHERE ";
 }
 
 /// Pushes a subquery that has `texts` as its rows, to stand behind `IN`.

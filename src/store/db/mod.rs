@@ -256,6 +256,16 @@ impl Db {
             Either::Postgres(pool) => Either::Postgres(pool.begin_with(FROZEN).await?),
         })
     }
+
+    /// Begins a transaction that only reads, and in which Postgres reads a table as a whole only where no index serves. It
+    /// cannot know how many rows the index of words gives, and by what it expects reads a million of them to find few.
+    pub(crate) async fn by_index(&self) -> Result<Tx, StoreError> {
+        const BY_INDEX: &str = "BEGIN READ ONLY; SET LOCAL enable_seqscan = off";
+        Ok(match &self.read {
+            Either::Sqlite(pool) => Either::Sqlite(pool.begin().await?),
+            Either::Postgres(pool) => Either::Postgres(pool.begin_with(BY_INDEX).await?),
+        })
+    }
 }
 
 /// A SQLite database that is in no file.

@@ -68,7 +68,7 @@ impl StoreReader {
         let groups: Vec<Uuid> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT DISTINCT l.group_id ");
             match &plan {
-                Some(plan) => plan.push_letters(&mut select, &matching),
+                Some(plan) => plan.push_letters(&mut select, &matching, false),
                 None => matching.push_letters(&mut select),
             }
             push_times(&mut select, filter, "l.");

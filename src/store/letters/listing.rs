@@ -17,11 +17,7 @@ use crate::{
     store::{
         StoreError, StoreReader,
         counts::facets::{Matching, Range},
-        db::{
-            Either, Sql,
-            id_list::{numbers, push_ids, push_uuids},
-            on,
-        },
+        db::{Either, Sql, id_list::push_ids, on},
         search::{found::FoundLetter, plan::Plan},
     },
 };
@@ -183,12 +179,9 @@ impl StoreReader {
                     query.push(" LIMIT ").push(most).push(") AS l");
                 }
             }
-            query.push(JOINED).push(" WHERE CASE WHEN l.facet_id IN ");
-            query.push(numbers(matching.ids().map(|facet| facet.0))).push(" THEN TRUE ELSE FALSE END");
-            if let Some(groups) = &matching.groups {
-                query.push(" AND l.group_id IN ");
-                push_uuids(&mut query, groups.iter().map(|home| home.group.as_uuid()).collect());
-            }
+            query.push(JOINED).push(" WHERE ");
+            matching.push_facets(&mut query);
+            matching.push_groups(&mut query);
             part.push_conditions(&mut query, "l.");
             part.push_search(&mut query);
             part.push_order(&mut query, "l.");

@@ -13,10 +13,7 @@ use crate::{
     store::{
         StoreError, StoreReader,
         counts::times::push_times,
-        db::{
-            id_list::{numbers, push_ids},
-            on,
-        },
+        db::{id_list::push_ids, on},
     },
 };
 
@@ -31,9 +28,8 @@ impl StoreReader {
         let found: Vec<Uuid> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT l.id FROM letters l WHERE l.id IN ");
             push_ids(&mut select, ids);
-            // Nothing that a database could rather begin with.
-            select.push(" AND CASE WHEN l.facet_id IN ").push(numbers(matching.ids().map(|facet| facet.0)));
-            select.push(" THEN TRUE ELSE FALSE END");
+            select.push(" AND ");
+            matching.push_facets(&mut select);
             matching.push_groups(&mut select);
             if let Some(plan) = &plan {
                 plan.push_whole(&mut select);

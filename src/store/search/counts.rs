@@ -41,14 +41,20 @@ impl StoreReader {
         let Some(plan) = self.plan(filter, &matching).await?.filter(|_| !matching.facets.is_empty()) else {
             return Ok(0);
         };
-        let count: i64 = on!(self.db.reader(), |pool| {
+        if let Some(most) = most.filter(|most| *most <= FEW + 1 && !plan.is_few)
+            && self.is_common_filter(filter, &matching, &plan).await?
+        {
+            return Ok(most);
+        }
+        let mut tx = if plan.asks_index { self.db.by_index().await? } else { self.db.snapshot().await? };
+        let count: i64 = on!(&mut tx, |tx| {
             let mut query = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT 1 ");
-            plan.push_letters(&mut query, &matching);
+            plan.push_letters(&mut query, &matching, most.is_some());
             push_times(&mut query, filter, "l.");
             if let Some(most) = most {
                 query.push(" LIMIT ").push(most);
             }
-            query.push(") AS counted").build_query_scalar().persistent(false).fetch_one(pool).await?
+            query.push(") AS counted").build_query_scalar().persistent(false).fetch_one(&mut **tx).await?
         });
         Ok(count.unsigned_abs())
     }
@@ -85,7 +91,7 @@ impl StoreReader {
         }
         let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT l.facet_id, COUNT(*) ");
-            plan.push_letters(&mut query, matching);
+            plan.push_letters(&mut query, matching, false);
             push_times(&mut query, filter, "l.");
             query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(pool).await?
         });

@@ -66,13 +66,14 @@ impl StoreReader {
         plan: &Plan,
     ) -> Result<Arc<[FoundLetter]>, StoreError> {
         const ID: Sql = Sql { sqlite: "hex(l.id)", postgres: "CAST(l.id AS TEXT)" };
+        let mut tx = if plan.is_few { self.db.by_index().await? } else { self.db.snapshot().await? };
         // In one row: there are thousands.
-        let text: Option<String> = on!(self.db.reader(), |pool| {
+        let text: Option<String> = on!(&mut tx, |tx| {
             let mut query = QueryBuilder::new("SELECT string_agg(");
             query.push(ID.pick(self.db.reader())).push(" || ' ' || l.facet_id || ' ' || l.received_at, ' ') ");
-            plan.push_letters(&mut query, matching);
+            plan.push_letters(&mut query, matching, false);
             push_times(&mut query, filter, "l.");
-            query.build_query_scalar().persistent(false).fetch_one(pool).await?
+            query.build_query_scalar().persistent(false).fetch_one(&mut **tx).await?
         });
         let words: Vec<&str> = text.as_deref().unwrap_or_default().split_whitespace().collect();
         let letters = words.chunks(3).map(|words| read(words).ok_or_else(unreadable));

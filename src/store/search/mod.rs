@@ -1,6 +1,7 @@
 //! Searches: the index that they are answered from, and the condition that they are in SQL.
 
 mod among;
+mod common;
 mod condition;
 pub(crate) mod counts;
 mod expression;

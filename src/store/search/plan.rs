@@ -23,7 +23,7 @@ use crate::{
         StoreError, StoreReader,
         counts::facets::Matching,
         db::{
-            id_list::{IdList, Unnest, numbers},
+            id_list::{IdList, Unnest},
             on,
         },
     },
@@ -34,6 +34,9 @@ pub(crate) const FEW: u64 = 10_000;
 
 /// So many letters can be asked one by one while somebody waits.
 const ASKED: u64 = 50_000;
+
+/// What joins the letters `l` of any number of rows `found`.
+const JOINED: &str = " CROSS JOIN letters l WHERE l.id = found.id AND ";
 
 /// How the letters of a search are found.
 #[derive(Clone)]
@@ -69,8 +72,8 @@ impl Plan {
     }
 
     /// Pushes ` FROM …` with letters `l` and the conditions that they are of the search, and in the facets and groups that
-    /// were matched; further ones may follow.
-    pub(crate) fn push_letters<DB: Unnest>(&self, query: &mut QueryBuilder<DB>, matching: &Matching)
+    /// were matched; further ones may follow. Where only few are read, no more than these are.
+    pub(crate) fn push_letters<DB: Unnest>(&self, query: &mut QueryBuilder<DB>, matching: &Matching, only_few: bool)
     where
         for<'q> String: Encode<'q, DB> + Type<DB>,
         for<'q> i64: Encode<'q, DB> + Type<DB>,
@@ -83,9 +86,9 @@ impl Plan {
         };
         query.push(" FROM ");
         found.push(query);
-        // Nothing that a database could rather begin with.
-        query.push(" AS found CROSS JOIN letters l WHERE l.id = found.id AND CASE WHEN l.facet_id IN ");
-        query.push(numbers(matching.ids().map(|facet| facet.0))).push(" THEN TRUE ELSE FALSE END AND ");
+        query.push(" AS found").push(if self.is_few || only_few { DB::LOOKED_UP } else { JOINED });
+        matching.push_facets(query);
+        query.push(" AND ");
         self.beside.push(query);
         matching.push_groups(query);
     }
@@ -157,12 +160,15 @@ impl StoreReader {
             "SELECT COUNT(*) FROM (SELECT 1 FROM search_index x WHERE x.words @@ CAST(",
         ];
         const BEHIND: [&str; 2] = ["", " AS tsquery)"];
+        if self.is_common_in_index(expression).await? {
+            return Ok(false);
+        }
         let dialect = Dialect::of(self.db.reader()) as usize;
-        let count: i64 = on!(self.db.reader(), |pool| {
+        let count: i64 = on!(&mut self.db.by_index().await?, |tx| {
             let mut query = QueryBuilder::new(BEFORE[dialect]);
             query.push_bind(expression.to_owned()).push(BEHIND[dialect]);
             query.push(" LIMIT ").push(FEW + 1).push(") AS counted");
-            query.build_query_scalar().persistent(false).fetch_one(pool).await?
+            query.build_query_scalar().persistent(false).fetch_one(&mut **tx).await?
         });
         Ok(count.unsigned_abs() <= FEW)
     }

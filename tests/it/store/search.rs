@@ -301,6 +301,30 @@ async fn a_request_looks_for_its_letters_once(database: &TestDatabase) {
     assert_eq!(listed(&request()).await, [new, old]);
 }
 
+/// Among very many letters, of which Postgres looks at some, what most of these match is known to be many. All else is
+/// counted.
+async fn what_most_letters_match_is_not_counted(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    for n in 0..8 {
+        let words = if n < 7 { "boom" } else { "bang" };
+        letter(database, an_arrival().received(later(n)), text(Area::Error, words)).await;
+    }
+    // The others are only said to be there.
+    database.tamper("UPDATE days SET count = count + 1000000 WHERE scope < 0").await;
+    let many = if database.server().is_some() { (10_000, true) } else { (7, false) };
+    let counted = [
+        ("boom", many),
+        ("boom status:open", many),
+        ("boom status:retried", (0, false)),
+        ("boom attempts:>1000", (0, false)),
+        ("bang", (1, false)),
+    ];
+    for (search, expected) in counted {
+        let most = database.count_most(&filter(search)).await.unwrap();
+        assert_eq!((most.n, most.is_least), expected, "{search}");
+    }
+}
+
 /// Of more than can be told at once each is asked, by time: those ahead first, and then all.
 async fn many_that_match_are_listed_by_time(database: &TestDatabase) {
     type IsFound = fn(u64) -> bool;
@@ -463,6 +487,7 @@ on_both!(
     conditions_of_all_kinds_go_together,
     pages_of_a_search_follow_each_other,
     a_request_looks_for_its_letters_once,
+    what_most_letters_match_is_not_counted,
     many_that_match_are_listed_by_time,
     withheld_payloads_are_not_looked_into,
     what_is_gone_leaves_the_index,

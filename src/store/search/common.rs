@@ -1,0 +1,72 @@
+//! Searches that a good part of all letters match. That is seen of some of them, and these need not be counted.
+//!
+//! Only Postgres is asked. It goes through letters, or through rows of the index, until it has more than few, and compares
+//! each with all that stands for a range of numbers; SQLite counts in the index.
+
+use sqlx::{Postgres, QueryBuilder};
+
+use super::plan::{FEW, Plan};
+use crate::{
+    domain::filter::LetterFilter,
+    store::{
+        StoreError, StoreReader,
+        counts::{facets::Matching, times::push_times},
+        db::Either,
+    },
+};
+
+/// Of fewer letters all can be counted.
+const LEAST: u64 = 50 * FEW;
+
+/// One in so many of those that are looked at has to match.
+const COMMON: i64 = 5;
+
+/// Pages of a table that are looked at, each with letters that came one after the other. Of a search with few letters, which
+/// are 2 % at most and at worst all stand together, a fifth of 40 is met once in 500,000 times.
+const PAGES: u32 = 40;
+
+impl StoreReader {
+    /// Whether the index surely gives more than [`FEW`] letters for an expression. If not, it is not known.
+    pub(super) async fn is_common_in_index(&self, expression: &str) -> Result<bool, StoreError> {
+        self.is_common(("search_index", "x"), |query| {
+            query.push("x.words @@ CAST(").push_bind(expression.to_owned()).push(" AS tsquery)");
+        })
+        .await
+    }
+
+    /// Whether surely more than [`FEW`] letters match all of a filter. If not, it is not known.
+    pub(super) async fn is_common_filter(
+        &self,
+        filter: &LetterFilter,
+        matching: &Matching,
+        plan: &Plan,
+    ) -> Result<bool, StoreError> {
+        self.is_common(("letters", "l"), |query| {
+            matching.push_facets(query);
+            matching.push_groups(query);
+            plan.push_whole(query);
+            push_times(query, filter, "l.");
+        })
+        .await
+    }
+
+    async fn is_common(
+        &self,
+        (table, alias): (&str, &str),
+        push_condition: impl FnOnce(&mut QueryBuilder<Postgres>) + Send,
+    ) -> Result<bool, StoreError> {
+        let Either::Postgres(pool) = self.db.reader() else { return Ok(false) };
+        let everything: u64 = self.sums_of_all().await?.iter().map(|(.., count)| count).sum();
+        if everything < LEAST {
+            return Ok(false);
+        }
+        let mut query = QueryBuilder::new("SELECT COUNT(*), COUNT(*) FILTER (WHERE ");
+        push_condition(&mut query);
+        query.push(format_args!(
+            ") FROM {table} {alias} TABLESAMPLE SYSTEM (least(100, 100.0 * {PAGES}
+                * current_setting('block_size')::BIGINT / greatest(1, pg_relation_size('{table}'))))"
+        ));
+        let (looked_at, matched): (i64, i64) = query.build_query_as().persistent(false).fetch_one(pool).await?;
+        Ok(matched > 0 && matched * COMMON >= looked_at)
+    }
+}
