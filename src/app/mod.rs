@@ -169,7 +169,7 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
         services.store.prepare_search(search::settings(&config.search, &config.decode)).await?;
         let (store, reader) = (Arc::clone(&services.store), services.reader.clone());
         let (clock, feed) = (services.clock.clone(), services.feed.clone());
-        lifecycle.start_worker(Indexing { store, reader, config: config.search, clock, feed });
+        lifecycle.start_worker(Indexing { store, reader, config: config.search, clock, feed, unsorted: None });
     }
     if roles.has(Role::Retry) {
         let retention = Retention {

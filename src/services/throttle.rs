@@ -13,7 +13,7 @@ use crate::clock::Clock;
 /// With so many letters coming in during one batch it is a storm.
 const STORM: u64 = 50;
 /// In a storm it works for one part in so many of the time.
-const SHARE: u32 = 20;
+const SHARE: u32 = 10;
 /// The longest pause in a storm: what is new then is looked at within a second.
 const LONGEST_PAUSE: Duration = Duration::from_millis(900);
 

@@ -7,7 +7,7 @@ mod reading;
 
 use std::{hash::Hasher, sync::Arc, time::Duration};
 
-use tokio::task::spawn_blocking;
+use tokio::{task::spawn_blocking, time::Instant};
 use tokio_util::sync::CancellationToken;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -36,6 +36,8 @@ use crate::{
 const EVERY: Duration = Duration::from_millis(250);
 /// Letters in one commit.
 const AT_ONCE: u32 = 250;
+/// How long letters that come one after the other may make searches slower.
+const UNSORTED: Duration = Duration::from_secs(10);
 
 /// Indexes letters.
 pub struct Indexing {
@@ -44,6 +46,8 @@ pub struct Indexing {
     pub config: SearchConfig,
     pub clock: Clock,
     pub feed: ChangeFeed,
+    /// Since when there are letters in the index that are not sorted into it.
+    pub unsorted: Option<Instant>,
 }
 
 /// Stands for what is indexed and how; 0 where nothing is. With other settings the index is made anew.
@@ -73,24 +77,36 @@ impl Worker for Indexing {
     }
 
     async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
-        self.work(stop).await?;
+        let indexed = self.work(stop).await?;
+        if indexed > 0 {
+            self.unsorted.get_or_insert_with(Instant::now);
+        }
+        if self.unsorted.is_some_and(|since| indexed == 0 || since.elapsed() >= UNSORTED) {
+            self.unsorted = None;
+            // Searches are only slower without it. Whoever does not own the index may not ask for it.
+            if let Err(error) = self.store.sort_into_index().await {
+                tracing::debug!(%error, "what is new is not sorted into the search index yet");
+            }
+        }
         Ok(Next::Later)
     }
 }
 
 impl Indexing {
-    /// Indexes what there is to index.
-    pub async fn work(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+    /// Indexes what there is to index, and says how many letters that were.
+    pub async fn work(&self, stop: &CancellationToken) -> Result<usize, StoreError> {
+        let mut indexed = 0;
         while self.config.enabled && !stop.is_cancelled() {
             let batch = Batch::begin(&self.clock, &self.feed);
             let waiting = self.store.to_index(AT_ONCE).await?;
             self.index_all(&waiting).await?;
+            indexed += waiting.len();
             if waiting.len() < AT_ONCE as usize {
                 break;
             }
             batch.end(stop).await;
         }
-        Ok(())
+        Ok(indexed)
     }
 
     async fn index_all(&self, waiting: &[ToIndex]) -> Result<(), StoreError> {

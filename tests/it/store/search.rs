@@ -325,6 +325,20 @@ async fn what_most_letters_match_is_not_counted(database: &TestDatabase) {
     }
 }
 
+/// In Postgres what is new stands in a list beside the index, which each search would go through.
+async fn what_is_new_is_sorted_into_the_index(database: &TestDatabase) {
+    const UNSORTED: &str = "SELECT gin_clean_pending_list('search_words')";
+    if database.server().is_none() {
+        return database.sort_into_index().await.unwrap();
+    }
+    database.prepare_search(SETTINGS).await.unwrap();
+    letter(database, an_arrival(), text(Area::Error, "boom")).await;
+    assert_ne!(database.number(UNSORTED).await, 0);
+    letter(database, an_arrival().received(later(1)), text(Area::Error, "bang")).await;
+    database.sort_into_index().await.unwrap();
+    assert_eq!(database.number(UNSORTED).await, 0);
+}
+
 /// Of more than can be told at once each is asked, by time: those ahead first, and then all.
 async fn many_that_match_are_listed_by_time(database: &TestDatabase) {
     type IsFound = fn(u64) -> bool;
@@ -488,6 +502,7 @@ on_both!(
     pages_of_a_search_follow_each_other,
     a_request_looks_for_its_letters_once,
     what_most_letters_match_is_not_counted,
+    what_is_new_is_sorted_into_the_index,
     many_that_match_are_listed_by_time,
     withheld_payloads_are_not_looked_into,
     what_is_gone_leaves_the_index,

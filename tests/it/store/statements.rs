@@ -37,7 +37,7 @@ impl Literal {
 
     fn is_for(&self, database: &TestDatabase) -> bool {
         /// What only Postgres has, in functions that SQLite never comes to.
-        const ONLY_POSTGRES: [&str; 7] = [
+        const ONLY_POSTGRES: [&str; 8] = [
             "FOR UPDATE",
             "FOR NO KEY UPDATE",
             "FOR KEY SHARE",
@@ -45,6 +45,7 @@ impl Literal {
             "pg_notify",
             "pg_advisory",
             "pg_attribute",
+            "gin_clean_pending_list",
         ];
         let is_only = |database: &str| self.before.trim_end().ends_with(database);
         let is_postgres = is_only("postgres:") || ONLY_POSTGRES.iter().any(|word| self.text.contains(word));

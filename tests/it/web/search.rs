@@ -32,7 +32,8 @@ pub async fn index(desk: &Desk) {
     desk.store.prepare_search(settings(&search, &decode)).await.unwrap();
     sort(desk).await;
     let (store, reader) = (Arc::clone(&desk.store), desk.reader.clone());
-    let indexing = Indexing { store, reader, config: search, clock: desk.clock.clone(), feed: desk.feed.clone() };
+    let (clock, feed) = (desk.clock.clone(), desk.feed.clone());
+    let indexing = Indexing { store, reader, config: search, clock, feed, unsorted: None };
     indexing.work(&CancellationToken::new()).await.unwrap();
     assert_eq!(desk.store.search_backlog().await.unwrap(), 0);
 }
