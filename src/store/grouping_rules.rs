@@ -4,7 +4,7 @@
 //! until those that it makes alike are merged. So what there is to do follows from the database, whoever dies meanwhile.
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 use super::{Store, StoreError, clock::longest_claim, db::on};
 use crate::domain::actor::Actor;

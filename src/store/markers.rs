@@ -1,7 +1,8 @@
 //! Markers: what happened at a moment, as far as who asks sees queues that it is about.
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{

@@ -9,8 +9,8 @@ use super::{
     db::{Either, Sql, on},
 };
 
-static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
-static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+static SQLITE: Migrator = sqlx_macros::migrate!("migrations/sqlite");
+static POSTGRES: Migrator = sqlx_macros::migrate!("migrations/postgres");
 
 impl Store {
     /// Brings the database to this version. It has to end before anything else uses the database.

@@ -1,7 +1,7 @@
 //! Saved views: one's own, and those that others share.
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{

@@ -12,7 +12,7 @@ pub use users::{NewUser, UserError};
 pub use vouched::Vouched;
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{StoreError, letters::rows::parse};

@@ -1,7 +1,7 @@
 //! What programs sign in with.
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{SecretHash, UserRow};

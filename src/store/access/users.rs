@@ -1,7 +1,7 @@
 //! People who sign in.
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use thiserror::Error;
 
 use super::{UserRow, Vouched};

@@ -8,7 +8,8 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use sqlx::{Database, FromRow, QueryBuilder};
+use sqlx::{Database, QueryBuilder};
+use sqlx_macros::FromRow;
 
 use super::facets::{FacetId, FacetKey, SeenFacet};
 use crate::{

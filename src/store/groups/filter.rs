@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sqlx::{Encode, FromRow, QueryBuilder, Type};
+use sqlx::{Encode, QueryBuilder, Type};
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use crate::{

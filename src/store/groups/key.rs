@@ -1,7 +1,7 @@
 //! What a group is recognised by, and groups that are made of it.
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use crate::{

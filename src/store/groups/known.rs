@@ -1,7 +1,7 @@
 //! All groups, as far as it matters for what they are merged with.
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::key::KeyRow;

@@ -4,7 +4,8 @@
 //! is split again without a loss: its letters, those that came since too, go back to it, and its state is as it was.
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{COLUMNS, Row, counted_in, state::log};

@@ -16,7 +16,8 @@ pub(crate) mod tally;
 pub(crate) mod waking;
 
 use amqp_message::time::Timestamp;
-use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
+use sqlx::{Database, Encode, QueryBuilder, Type};
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use key::KeyRow;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amqp_message::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{stored_edit::StoredEdit, stored_pacing::StoredPacing};

@@ -4,7 +4,8 @@
 //! everything back: so no letter is released twice, nor any after the job was paused, by however many processes.
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{bulk::ClaimedBulk, job_letters};

@@ -15,7 +15,7 @@ pub(crate) mod tally;
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{

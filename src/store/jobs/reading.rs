@@ -1,7 +1,8 @@
 //! Jobs, for who watches them: those that are about queues that one sees.
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{bulk, held_back::ProgressRow};

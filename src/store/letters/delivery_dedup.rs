@@ -19,7 +19,8 @@
 use std::collections::{HashMap, HashSet};
 
 use amqp_message::{time::Timestamp, xdeath};
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use amqp_message::{death::Death, field::FieldTable, json, message::Message, time::Timestamp, xdeath};
 use failure_conventions::identity;
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use crate::{

@@ -12,7 +12,7 @@ pub(crate) mod incidents;
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{

@@ -16,7 +16,8 @@ use std::{collections::HashMap, time::Duration};
 
 use amqp_message::{message::Message, time::Timestamp};
 use failure_conventions::FailureCount;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{

@@ -4,7 +4,8 @@
 //! one. What follows from a pause is done by whoever claims next, in one transaction with the claim.
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use crate::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amqp_message::{death::Reason, time::Timestamp};
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 use crate::{
     domain::{

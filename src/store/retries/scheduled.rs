@@ -1,7 +1,8 @@
 //! What waits for its retry: the page of it, soonest first.
 
 use amqp_message::time::Timestamp;
-use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
+use sqlx::{Database, Encode, QueryBuilder, Type};
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use crate::{

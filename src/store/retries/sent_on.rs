@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{outcomes::RetryTally, waiting};

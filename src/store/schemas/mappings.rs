@@ -1,7 +1,7 @@
 //! Which types messages are of, as far as people have said it.
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 use crate::{
     domain::{

@@ -5,7 +5,7 @@ pub(crate) mod mappings;
 use std::collections::BTreeSet;
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{Store, StoreError, StoreReader, audit, db::on, letters::rows::parse};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 
 use super::rows::{COLUMNS, QueueRow, read_state};
 use crate::{

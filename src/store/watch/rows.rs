@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use amqp_message::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 use crate::{
     domain::{
