@@ -304,20 +304,32 @@ async fn a_request_looks_for_its_letters_once(database: &TestDatabase) {
 /// Among very many letters, of which Postgres looks at some, what most of these match is known to be many. All else is
 /// counted.
 async fn what_most_letters_match_is_not_counted(database: &TestDatabase) {
+    // They have to be on eight pages at least.
+    const LETTERS: u64 = 1_000;
     database.prepare_search(SETTINGS).await.unwrap();
-    for n in 0..8 {
-        let words = if n < 7 { "boom" } else { "bang" };
-        letter(database, an_arrival().received(later(n)), text(Area::Error, words)).await;
-    }
+    let arrivals: Vec<Arrival> = (0..LETTERS).map(|n| an_arrival().received(later(n))).collect();
+    record(database, "main", &arrivals).await;
+    let others: String = (0..40).map(|n| format!(" word{n}")).collect();
+    let indexed = arrivals.iter().zip(0..).map(|(arrival, n)| {
+        let mut document = Document::default();
+        text(Area::Error, &format!("{}{others}", if n % 8 == 0 { "bang" } else { "boom" }))(&mut document);
+        (ToIndex { letter: arrival.id, asked: 0 }, Some(document))
+    });
+    database.index(&indexed.collect::<Vec<_>>()).await.unwrap();
     // The others are only said to be there.
     database.tamper("UPDATE days SET count = count + 1000000 WHERE scope < 0").await;
-    let many = if database.server().is_some() { (10_000, true) } else { (7, false) };
+    let is_postgres = database.server().is_some();
+    if is_postgres {
+        // Another test may have left pages.
+        database.tamper("VACUUM FULL letters, search_index").await;
+    }
+    let many = if is_postgres { (10_000, true) } else { (875, false) };
     let counted = [
         ("boom", many),
         ("boom status:open", many),
         ("boom status:retried", (0, false)),
         ("boom attempts:>1000", (0, false)),
-        ("bang", (1, false)),
+        ("bang", (125, false)),
     ];
     for (search, expected) in counted {
         let most = database.count_most(&filter(search)).await.unwrap();
@@ -333,8 +345,6 @@ async fn what_is_new_is_sorted_into_the_index(database: &TestDatabase) {
     }
     database.prepare_search(SETTINGS).await.unwrap();
     letter(database, an_arrival(), text(Area::Error, "boom")).await;
-    assert_ne!(database.number(UNSORTED).await, 0);
-    letter(database, an_arrival().received(later(1)), text(Area::Error, "bang")).await;
     database.sort_into_index().await.unwrap();
     assert_eq!(database.number(UNSORTED).await, 0);
 }
