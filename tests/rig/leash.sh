@@ -44,7 +44,17 @@ session_members() {
   done
 }
 
-while alive "$command" && alive "$watcher"; do wait -n; done
+# What comes just before bash begins to wait, a signal or the end of a child, it notices only when it wakes again. So it
+# does at least once a second.
+ticker=''
+while alive "$command" && alive "$watcher"; do
+  if [ -z "$ticker" ] || ! alive "$ticker"; then
+    sleep 1 </dev/null >/dev/null {owner}<&- &
+    ticker=$!
+  fi
+  wait -n
+done
+kill "$ticker"
 
 if alive "$command" && [ "$grace" != 0 ]; then
   kill -TERM "$command"
