@@ -12,13 +12,13 @@ use axum::{
     extract::{FromRequestParts, State},
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
-    routing::get,
 };
 use serde::Serialize;
 use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     AppState,
+    handlers::get,
     security::{Peer, has_token, visitor_of},
     view::time::timestamp,
 };

@@ -25,6 +25,7 @@ mod fault;
 mod formats;
 mod group_order;
 mod grouping_rule_draft;
+mod handlers;
 mod head_faults;
 mod health;
 mod held_body;
@@ -76,7 +77,7 @@ pub use tls::{Certificate, CertificateFiles};
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, http::Request, middleware, routing::get};
+use axum::{Router, http::Request, middleware};
 use ipnet::IpNet;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceBuilder;
@@ -88,6 +89,8 @@ use tower_http::{
 };
 use url::Url;
 use uuid::Uuid;
+
+use handlers::get;
 
 use crate::{
     clock::Clock,
@@ -246,17 +249,20 @@ const COMPRESSION: i32 = 5;
 pub fn router(app: Arc<AppState>) -> Router {
     let hosts = security::Hosts::new(&app.settings);
     let is_tls = app.settings.public_url.scheme() == "https";
-    // From the outside in: an error made anywhere inside is presented, compressed and carries the security headers.
-    let layers = ServiceBuilder::new()
+    // From the outside in: an error made anywhere inside is presented, compressed and carries the security headers. In three
+    // parts, each of which sees the next as one type: else the type of a layer names all that are in it, for each route.
+    let answers = ServiceBuilder::new()
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
         .layer(TraceLayer::new_for_http().make_span_with(request_span).on_failure(()))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)))
-        .layer(middleware::from_fn_with_state(is_tls, security::set_headers))
+        .layer(middleware::from_fn_with_state(is_tls, security::set_headers));
+    let faults = ServiceBuilder::new()
         .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
         .layer(middleware::from_fn(unread::close))
         .layer(CatchPanicLayer::custom(error::on_panic))
-        .layer(middleware::from_fn(crowded::refuse))
+        .layer(middleware::from_fn(crowded::refuse));
+    let requests = ServiceBuilder::new()
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time))
@@ -271,7 +277,9 @@ pub fn router(app: Arc<AppState>) -> Router {
         .route("/assets/{version}/{*name}", get(assets::serve))
         .route("/docs/{*file}", get(docs::serve))
         .with_state(app)
-        .layer(layers)
+        .layer(requests)
+        .layer(faults)
+        .layer(answers)
 }
 
 /// Probes and metrics alone, for whoever asks: where they have a port of their own, who reaches it is a matter of the network.

@@ -45,11 +45,11 @@ session_members() {
 }
 
 # What comes just before bash begins to wait, a signal or the end of a child, it notices only when it wakes again. So it
-# does at least once a second.
+# does at least every three seconds: oftener, it is felt where dozens run.
 ticker=''
 while alive "$command" && alive "$watcher"; do
   if [ -z "$ticker" ] || ! alive "$ticker"; then
-    sleep 1 </dev/null >/dev/null {owner}<&- &
+    sleep 3 </dev/null >/dev/null {owner}<&- &
     ticker=$!
   fi
   wait -n

@@ -36,6 +36,7 @@ mod mappings;
 mod markers;
 mod merged_item;
 mod model;
+mod operations;
 mod payload;
 mod policies;
 mod preview;
@@ -50,16 +51,19 @@ mod words;
 
 use std::sync::Arc;
 
-use axum::{Json, Router, middleware, routing::get};
-use utoipa_axum::{router::OpenApiRouter, routes};
+use axum::{Json, Router, middleware};
+use utoipa_axum::router::OpenApiRouter;
 
 pub use decode::Decoded;
 
 use description::SignInFacts;
 use head::Heads;
+use operations::operations;
 
 use super::{
-    AppState, idempotency,
+    AppState,
+    handlers::get,
+    idempotency,
     input::{EDIT_LIMIT, body_limit, decode_limit},
     security::PrivateCookie,
     upload,
@@ -70,72 +74,72 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let settings = &app.settings;
     let once = middleware::from_fn_with_state(Arc::clone(app), idempotency::once);
     let v1 = OpenApiRouter::new()
-        .routes(routes!(letters::letters))
-        .routes(routes!(in_common::of_search))
-        .routes(routes!(letters_export::export))
-        .routes(routes!(letter::letter, change::change))
-        .routes(routes!(letter::reveal))
-        .routes(routes!(letter::body))
-        .routes(routes!(commands::discard))
-        .routes(routes!(commands::reopen))
-        .routes(routes!(bulk::start))
-        .routes(routes!(jobs::jobs))
-        .routes(routes!(jobs::job))
-        .routes(routes!(jobs::cancel))
-        .routes(routes!(jobs::pause))
-        .routes(routes!(jobs::resume))
-        .routes(routes!(job_report::report))
-        .routes(routes!(job_report::report_csv))
-        .routes(routes!(preview::preview))
-        .routes(routes!(jobs::undo))
-        .routes(routes!(groups::groups))
-        .routes(routes!(groups::group, groups::change))
-        .routes(routes!(group_state::acknowledge))
-        .routes(routes!(group_state::snooze))
-        .routes(routes!(group_state::resolve))
-        .routes(routes!(group_state::reopen))
-        .routes(routes!(group_state::act))
-        .routes(routes!(group_merges::merge))
-        .routes(routes!(group_merges::unmerge))
-        .routes(routes!(group_splits::split))
-        .routes(routes!(group_splits::preview))
-        .routes(routes!(group_splits::join))
-        .routes(routes!(in_common::in_common))
-        .routes(routes!(queues::queues))
-        .routes(routes!(queue::queue))
-        .routes(routes!(queue::pause))
-        .routes(routes!(queue::resume))
-        .routes(routes!(activity::activity))
-        .routes(routes!(activity_export::ndjson))
-        .routes(routes!(activity_export::csv))
-        .routes(routes!(policies::policies, policies::add))
-        .routes(routes!(policies::policy, policies::set, policies::remove))
-        .routes(routes!(digests::digests))
-        .routes(routes!(digest_runs::runs))
-        .routes(routes!(digest_runs::run))
-        .routes(routes!(digests::preview))
-        .routes(routes!(digests::send))
-        .routes(routes!(rules::rules, rules::add))
-        .routes(routes!(rules::rule, rules::set, rules::remove))
-        .routes(routes!(rules::order))
-        .routes(routes!(rule_trials::test))
-        .routes(routes!(rule_trials::apply))
-        .routes(routes!(grouping_rules::rules, grouping_rules::add))
-        .routes(routes!(grouping_rules::preview))
-        .routes(routes!(grouping_rules::rule, grouping_rules::remove))
-        .routes(routes!(schemas::schema, schemas::remove))
-        .routes(routes!(schemas::types))
-        .routes(routes!(views::views, views::add))
-        .routes(routes!(views::view, views::set, views::remove))
-        .routes(routes!(markers::markers, markers::add))
-        .routes(routes!(markers::marker, markers::remove))
-        .routes(routes!(mappings::mappings, mappings::add))
-        .routes(routes!(mappings::mapping, mappings::set, mappings::remove));
-    let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add));
+        .routes(operations!(letters::letters))
+        .routes(operations!(in_common::of_search))
+        .routes(operations!(letters_export::export))
+        .routes(operations!(letter::letter, change::change))
+        .routes(operations!(letter::reveal))
+        .routes(operations!(letter::body))
+        .routes(operations!(commands::discard))
+        .routes(operations!(commands::reopen))
+        .routes(operations!(bulk::start))
+        .routes(operations!(jobs::jobs))
+        .routes(operations!(jobs::job))
+        .routes(operations!(jobs::cancel))
+        .routes(operations!(jobs::pause))
+        .routes(operations!(jobs::resume))
+        .routes(operations!(job_report::report))
+        .routes(operations!(job_report::report_csv))
+        .routes(operations!(preview::preview))
+        .routes(operations!(jobs::undo))
+        .routes(operations!(groups::groups))
+        .routes(operations!(groups::group, groups::change))
+        .routes(operations!(group_state::acknowledge))
+        .routes(operations!(group_state::snooze))
+        .routes(operations!(group_state::resolve))
+        .routes(operations!(group_state::reopen))
+        .routes(operations!(group_state::act))
+        .routes(operations!(group_merges::merge))
+        .routes(operations!(group_merges::unmerge))
+        .routes(operations!(group_splits::split))
+        .routes(operations!(group_splits::preview))
+        .routes(operations!(group_splits::join))
+        .routes(operations!(in_common::in_common))
+        .routes(operations!(queues::queues))
+        .routes(operations!(queue::queue))
+        .routes(operations!(queue::pause))
+        .routes(operations!(queue::resume))
+        .routes(operations!(activity::activity))
+        .routes(operations!(activity_export::ndjson))
+        .routes(operations!(activity_export::csv))
+        .routes(operations!(policies::policies, policies::add))
+        .routes(operations!(policies::policy, policies::set, policies::remove))
+        .routes(operations!(digests::digests))
+        .routes(operations!(digest_runs::runs))
+        .routes(operations!(digest_runs::run))
+        .routes(operations!(digests::preview))
+        .routes(operations!(digests::send))
+        .routes(operations!(rules::rules, rules::add))
+        .routes(operations!(rules::rule, rules::set, rules::remove))
+        .routes(operations!(rules::order))
+        .routes(operations!(rule_trials::test))
+        .routes(operations!(rule_trials::apply))
+        .routes(operations!(grouping_rules::rules, grouping_rules::add))
+        .routes(operations!(grouping_rules::preview))
+        .routes(operations!(grouping_rules::rule, grouping_rules::remove))
+        .routes(operations!(schemas::schema, schemas::remove))
+        .routes(operations!(schemas::types))
+        .routes(operations!(views::views, views::add))
+        .routes(operations!(views::view, views::set, views::remove))
+        .routes(operations!(markers::markers, markers::add))
+        .routes(operations!(markers::marker, markers::remove))
+        .routes(operations!(mappings::mappings, mappings::add))
+        .routes(operations!(mappings::mapping, mappings::set, mappings::remove));
+    let uploads = OpenApiRouter::new().routes(operations!(schemas::schemas, schemas::add));
     // They may bring a whole body.
-    let retry = OpenApiRouter::new().routes(routes!(commands::retry));
+    let retry = OpenApiRouter::new().routes(operations!(commands::retry));
     let decode_limit = body_limit(decode_limit(settings.decode_max_bytes));
-    let decode = OpenApiRouter::new().routes(routes!(decode::decode)).layer(decode_limit);
+    let decode = OpenApiRouter::new().routes(operations!(decode::decode)).layer(decode_limit);
     // Its limit is around what reads a body to remember it.
     let v1 = v1
         .layer(once.clone())

@@ -73,12 +73,13 @@ mod visit;
 
 use std::sync::Arc;
 
-use axum::{
-    Router, middleware,
-    routing::{get, post},
-};
+use axum::{Router, middleware};
 
-use super::{AppState, upload};
+use super::{
+    AppState,
+    handlers::{any, get, post},
+    upload,
+};
 
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new()
@@ -93,7 +94,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/groups/{id}/all", post(group::act))
         .route("/groups/{id}/note", post(group::note))
         .route("/groups/{id}/unmerge", post(group_merges::unmerge))
-        .route("/groups/{id}/split", get(group_split::show).post(group_split::split))
+        .route("/groups/{id}/split", get(group_split::show).post(any(group_split::split)))
         .route("/groups/{id}/join", post(group_split::join))
         .route("/jobs", get(jobs::list))
         .route("/jobs/{id}", get(jobs::show))
@@ -102,14 +103,14 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/undo", post(jobs::undo))
         .route("/letters", get(letters::show))
-        .route("/letters/columns", get(columns::show).post(columns::choose))
+        .route("/letters/columns", get(columns::show).post(any(columns::choose)))
         .route("/letters/completions", get(completions::show))
         .route("/letters/in-common", get(in_common::of_search))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))
-        .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
+        .route("/letters/{id}/edit", get(edit::show).post(any(edit::act)).layer(edit::limit()))
         .route("/letters/actions", post(actions::act))
-        .route("/letters/all", get(letters_all::show).post(letters_all::act))
+        .route("/letters/all", get(letters_all::show).post(any(letters_all::act)))
         .route("/scheduled", get(scheduled::show))
         .route("/scheduled/all", post(scheduled::act))
         .route("/queues", get(queues::show))
@@ -156,11 +157,11 @@ pub fn routes() -> Router<Arc<AppState>> {
 /// Who comes in, and what is theirs.
 fn people() -> Router<Arc<AppState>> {
     Router::new()
-        .route("/sign-in", get(sign_in::show).post(sign_in::by_password))
+        .route("/sign-in", get(sign_in::show).post(any(sign_in::by_password)))
         .route("/sign-in/start", get(sign_in::start))
         .route("/sign-in/callback", get(sign_in::callback))
         .route("/sign-out", post(sign_in::sign_out))
-        .route("/set-up", get(set_up::show).post(set_up::add))
+        .route("/set-up", get(set_up::show).post(any(set_up::add)))
         .route("/account", get(account::show))
         .route("/account/password", post(account::change_password))
         .route("/account/sessions", post(account::end_sessions))
