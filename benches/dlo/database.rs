@@ -31,7 +31,7 @@ use dead_letter_office::{
     },
     store::{RuleChange, Store},
 };
-use sqlx::{Connection, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use uuid::Uuid;
 
 use crate::support::{
@@ -81,6 +81,18 @@ impl TestDatabase {
         }
         let mut connection = PgConnection::connect(&self.url).await.expect("a connection");
         sqlx::query_scalar(postgres).fetch_one(&mut connection).await.expect("a number")
+    }
+
+    /// Runs a statement that both kinds know.
+    pub async fn execute(&self, statement: String) {
+        let statement = sqlx::raw_sql(AssertSqlSafe(statement));
+        if self.url.starts_with("sqlite:") {
+            let mut connection = SqliteConnection::connect(&self.url).await.expect("a connection");
+            statement.execute(&mut connection).await.expect("a statement");
+        } else {
+            let mut connection = PgConnection::connect(&self.url).await.expect("a connection");
+            statement.execute(&mut connection).await.expect("a statement");
+        }
     }
 }
 

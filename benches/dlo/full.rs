@@ -1,7 +1,7 @@
 //! Databases of any number of sorted letters: ten thousand that dlo itself has stored and enriched, and copies of
 //! them from before that, which the database makes.
 
-use std::time::Duration;
+use std::{env, time::Duration};
 
 use dead_letter_office::{
     domain::{letter::Importance, rule::Rule},
@@ -28,16 +28,22 @@ pub async fn fill(database: TestDatabase, letters: u32) -> TestDatabase {
     fill_by(database, letters, queue).await
 }
 
-/// Has databases with few letters and with many compared, of each kind that there is.
+/// Has databases with few letters and with many compared, of each kind that there is, or of the one that
+/// `DLO_TEST_DATABASE` names.
 pub async fn few_and_many(
     few: u32,
     many: u32,
     mut compare: impl AsyncFnMut(&'static str, &TestDatabase, &TestDatabase),
 ) {
-    let of_sqlite = (fill(TestDatabase::sqlite().await, few).await, fill(TestDatabase::sqlite().await, many).await);
-    compare("SQLite", &of_sqlite.0, &of_sqlite.1).await;
-    drop(of_sqlite);
-    if let Some(postgres) = Postgres::durable() {
+    let only = env::var("DLO_TEST_DATABASE").ok();
+    if only.as_deref().is_none_or(|only| only == "sqlite") {
+        let of_few = fill(TestDatabase::sqlite().await, few).await;
+        let of_many = fill(TestDatabase::sqlite().await, many).await;
+        compare("SQLite", &of_few, &of_many).await;
+    }
+    if only.as_deref().is_none_or(|only| only == "postgres")
+        && let Some(postgres) = Postgres::durable()
+    {
         let few = fill(TestDatabase::postgres(&postgres).await, few).await;
         let many = fill(TestDatabase::postgres(&postgres).await, many).await;
         compare("Postgres", &few, &many).await;
@@ -104,6 +110,29 @@ fn rules() -> Vec<Rule> {
         importance: *importance,
     };
     Importance::ALL.iter().zip(0..).map(rule).collect()
+}
+
+/// Has so many letters, spread over all, say otherwise what they failed with, or carry another payload.
+pub async fn plant(database: &TestDatabase, number: u32, of: u32, planted: Planted<'_>) {
+    let chosen = format!(
+        "IN (SELECT id FROM (SELECT id, row_number() OVER (ORDER BY received_at) AS n FROM letters) AS numbered
+            WHERE n % {} = 0)",
+        of / number
+    );
+    let bytes = if database.url.starts_with("sqlite:") { "BLOB" } else { "BYTEA" };
+    database
+        .execute(match planted {
+            Planted::Error(message) => format!("UPDATE letters SET error_message = '{message}' WHERE id {chosen}"),
+            Planted::Payload(json) => {
+                format!("UPDATE contents SET body = CAST('{json}' AS {bytes}) WHERE letter_id {chosen}")
+            }
+        })
+        .await;
+}
+
+pub enum Planted<'a> {
+    Error(&'a str),
+    Payload(&'a str),
 }
 
 /// The statements that put so many copies of all letters into the database, one behind the other, the newest just before the

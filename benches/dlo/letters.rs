@@ -18,10 +18,10 @@ use dead_letter_office::{
 use failure_conventions::Failure;
 use uuid::Uuid;
 
-use crate::{
-    broker,
-    database::{BROKER, TestDatabase},
-};
+use crate::database::{BROKER, TestDatabase};
+
+/// Bytes of a payload.
+const PAYLOAD: usize = 2_048;
 
 /// From one letter to the next: ten thousand take three hours.
 pub const APART: Duration = Duration::from_millis(1_080);
@@ -82,10 +82,32 @@ fn arrival(number: u32, queue: String, error: Option<String>, received_at: Times
         sent_on: None,
         importance: Importance::ALL[number as usize % Importance::ALL.len()],
         importance_by: "default",
-        message: Message { body: broker::body(number), ..Message::default() },
+        message: Message { body: payload(number), ..Message::default() },
         remarks: Vec::new(),
         losses: Vec::new(),
     }
+}
+
+/// JSON of some two hundred words, common ones and rare ones as in a text, always the same ones for a number.
+fn payload(number: u32) -> Vec<u8> {
+    const SYLLABLES: [&str; 24] = [
+        "ba", "co", "di", "fu", "ga", "he", "jo", "ki", "lu", "ma", "ne", "po", "qui", "ra", "so", "tu", "va", "we",
+        "xi", "yo", "zu", "bri", "cla", "dro",
+    ];
+    let mut text = format!("{{\"order\":{number},\"text\":\"");
+    let mut random = u64::from(number);
+    while text.len() < PAYLOAD - 16 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let chance = (random >> 33) as f64 / f64::from(1_u32 << 31);
+        // Of the 13,824 that three syllables make.
+        let word = (chance.powi(3) * 13_824.0) as usize;
+        for part in [word / 576, word / 24 % 24, word % 24] {
+            text.push_str(SYLLABLES[part]);
+        }
+        text.push(' ');
+    }
+    text.push_str("\"}");
+    text.into_bytes()
 }
 
 /// The ids of all letters, the oldest first, in parts of `size`.

@@ -6,8 +6,6 @@
 //! no descriptor is left behind.
 
 use std::{
-    env,
-    str::FromStr,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -28,6 +26,7 @@ use crate::{
     footprint::{Footprint, megabytes},
     full::{fill, queues},
     server::{Server, Timing},
+    setting,
     support::{
         postgres::Postgres,
         process::{wait_for, wait_until},
@@ -63,10 +62,6 @@ pub async fn run() {
     if let Some(postgres) = Postgres::durable() {
         load.run("Postgres", TestDatabase::postgres(&postgres).await).await;
     }
-}
-
-fn setting<T: FromStr>(name: &str, default: T) -> T {
-    env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
 struct Load<'a> {

@@ -33,13 +33,15 @@ mod watching;
 #[path = "../../tests/it/support/mod.rs"]
 mod support;
 
+use std::{env, str::FromStr};
+
 /// Messages in one run.
 const MESSAGES: u32 = 100_000;
 /// Bytes of a message's body.
 const BODY: usize = 1_024;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let wanted: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| name.starts_with(wanted.as_str()));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     if runs("intake") {
@@ -85,4 +87,9 @@ fn line(what: &str, rate: f64, against: f64, promised: f64) {
     let ratio = rate / against;
     let verdict = if ratio >= promised { "kept" } else { "MISSED" };
     println!("{what:<44} {rate:>9.0}/s  ratio {ratio:>5.2}  promised {promised:.2}  {verdict}");
+}
+
+/// A number that the environment may say otherwise.
+fn setting<T: FromStr>(name: &str, default: T) -> T {
+    env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }

@@ -6,9 +6,10 @@ use serde_json::json;
 
 use crate::{
     database::TestDatabase,
-    full::few_and_many,
+    full::{Planted, few_and_many, plant},
     pages::{FEW, MANY},
     server::Server,
+    setting,
     support::{process::wait_until, rabbit::Rabbit},
 };
 
@@ -16,57 +17,82 @@ use crate::{
 const MILLISECONDS: f64 = 50.0;
 const RATIO: f64 = 2.0;
 
-/// A letter in 10,000 has a rare word, one in 124 a common one.
-const SEARCHES: [(&str, &str); 8] = [
-    ("rare word", "/letters?q=4711"),
-    ("rare word, API", "/api/v1/letters?q=4711"),
-    ("common word", "/letters?q=StockError17"),
-    ("common word of some queues", "/letters?q=StockError17+queue:service-1*"),
-    ("without a common word", "/letters?q=-StockError17"),
-    ("payload comparison that few pass", "/letters?q=payload.order:>9990"),
-    ("payload comparison that half pass", "/letters?q=payload.order:>5000"),
-    ("no search, beside a saved one", "/letters"),
+/// Letters that say otherwise what they failed with, and letters with another payload: as many among few as among many, so
+/// that what grows is what is searched and not what is found.
+const RARE: u32 = 50;
+const COMMON: u32 = 5_000;
+const LARGE: u32 = 500;
+
+/// Whether as many are found among few as among many, or 100 times as many among 100 times as many.
+#[derive(Clone, Copy, PartialEq)]
+enum Finds {
+    AsMany,
+    More,
+}
+
+const SEARCHES: [(&str, &str, Finds); 10] = [
+    ("rare word", "/letters?q=beacon", Finds::AsMany),
+    ("rare word, API", "/api/v1/letters?q=beacon", Finds::AsMany),
+    ("common word", "/letters?q=lantern", Finds::AsMany),
+    ("common word of some queues", "/letters?q=lantern+queue:service-1*", Finds::AsMany),
+    ("payload comparison that few pass", "/letters?q=payload.order:>100000", Finds::AsMany),
+    ("word of one letter in 124", "/letters?q=StockError16", Finds::More),
+    ("without it", "/letters?q=-StockError16", Finds::More),
+    ("payload comparison that one in 20 passes", "/letters?q=payload.order:>9500", Finds::More),
+    ("payload comparison that half pass", "/letters?q=payload.order:>5000", Finds::More),
+    ("no search, beside a saved one", "/letters", Finds::More),
 ];
 
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    println!("\nsearches at {MANY} letters against {FEW}");
-    few_and_many(FEW, MANY, async |name, few, many| compare(name, rabbit, few, many).await).await;
+    let letters = setting("DLO_TEST_SEARCH_LETTERS", MANY);
+    println!("\nsearches at {letters} letters against {FEW}");
+    let compare = async |name, few: &_, many: &_| compare(name, rabbit, (few, FEW), (many, letters)).await;
+    few_and_many(FEW, letters, compare).await;
 }
 
-async fn compare(database: &str, rabbit: &Rabbit, few: &TestDatabase, many: &TestDatabase) {
+async fn compare(database: &str, rabbit: &Rabbit, few: (&TestDatabase, u32), many: (&TestDatabase, u32)) {
     let vhost = rabbit.vhost();
-    let at_few = Server::start(few, &vhost).await;
-    indexed(few, FEW).await;
-    let (begun, before) = (Instant::now(), bytes(many).await);
-    let at_many = Server::start(many, &vhost).await;
-    indexed(many, MANY).await;
-    let rate = f64::from(MANY) / begun.elapsed().as_secs_f64();
-    let size = (bytes(many).await - before) / i64::from(MANY);
+    for (database, letters) in [few, many] {
+        plant(database, COMMON, letters, Planted::Error("the lantern is out")).await;
+        plant(database, RARE, letters, Planted::Error("the beacon is out")).await;
+        plant(database, LARGE, letters, Planted::Payload("{\"order\":1000000}")).await;
+    }
+    let at_few = Server::start(few.0, &vhost).await;
+    indexed(few.0, few.1).await;
+    let (begun, before) = (Instant::now(), bytes(many.0).await);
+    let at_many = Server::start(many.0, &vhost).await;
+    indexed(many.0, many.1).await;
+    let rate = f64::from(many.1) / begun.elapsed().as_secs_f64();
+    let size = (bytes(many.0).await - before) / i64::from(many.1);
     println!("{:<44} {rate:>9.0}/s; {size} bytes a letter", format!("put into the index, {database}"));
     for server in [&at_few, &at_many] {
         let view = json!({"name": "half", "query": "q=payload.order:>5000", "shared": true});
         let saved = server.post("views", &view).await;
         assert!(saved.status().is_success(), "{}", saved.text().await.expect("a body"));
     }
-    for (what, path) in SEARCHES {
+    for (what, path, finds) in SEARCHES {
         let (of_few, of_many) = (at_few.time(path).await, at_many.time(path).await);
         let ratio = of_many.median / of_few.median;
-        let verdict = if ratio <= RATIO && of_many.p95 <= MILLISECONDS { "kept" } else { "MISSED" };
+        let is_kept = of_many.p95 <= MILLISECONDS && (finds == Finds::More || ratio <= RATIO);
         println!(
-            "{:<44} {:>6.2} ms (p95 {:.2}, promised {MILLISECONDS:.0}) ratio {ratio:>5.2} promised {RATIO:.2}  {verdict}",
+            "{:<44} {:>6.2} ms (p95 {:.2}, promised {MILLISECONDS:.0}) ratio {ratio:>5.2} {}  {}",
             format!("{what}, {database}"),
             of_many.median,
             of_many.p95,
+            if finds == Finds::More { "that finds more" } else { "promised 2.00" },
+            if is_kept { "kept" } else { "MISSED" },
         );
     }
 }
 
 /// Waits until so many letters are in the index.
 async fn indexed(database: &TestDatabase, letters: u32) {
-    const COUNT: &str = "SELECT count(*) FROM search_index";
+    // To count all of them again and again takes a good part of a core.
+    const COUNT: &str = "SELECT CASE WHEN EXISTS (SELECT 1 FROM search_backlog) THEN 0
+        ELSE (SELECT count(*) FROM search_index) END";
     let are_there = async || database.number(COUNT, COUNT).await >= i64::from(letters);
-    wait_until("all letters are in the index", Duration::from_secs(3_000), are_there).await;
+    wait_until("all letters are in the index", Duration::from_secs(6_000), are_there).await;
 }
 
 /// What the database takes up.

@@ -114,18 +114,22 @@ const PLACES: usize = 255;
 const RUN: char = '\u{1}';
 
 /// `(('no':A | 'no\u{1}':*A) <-> 'rate':*A)`
+///
+/// In all parts is not said: no lexeme of a value begins as a word does, and for a weight Postgres reads what it has found.
 fn phrase(words: &Words, areas: &[Area]) -> String {
-    let weights: String = areas.iter().map(|area| weight(*area)).collect();
+    let is_anywhere = areas.len() == Area::ALL.len();
+    let weights: String = areas.iter().filter(|_| !is_anywhere).map(|area| weight(*area)).collect();
     let last = words.words.len().saturating_sub(1);
-    // A word that may stand anywhere is among its first places.
-    let is_anywhere = last == 0 && areas.len() == Area::ALL.len();
+    let begun = |word: &str| format!("'{word}':*{weights}");
+    let whole = |word: &str| if is_anywhere { format!("'{word}'") } else { format!("'{word}':{weights}") };
     let word = |(n, word): (usize, &String)| {
         if words.is_begun && n == last {
-            format!("'{word}':*{weights}")
-        } else if is_anywhere {
-            format!("'{word}':{weights}")
+            begun(word)
+        } else if last == 0 && is_anywhere {
+            // It is among its first places.
+            whole(word)
         } else {
-            format!("('{word}':{weights} | '{word}{RUN}':*{weights})")
+            format!("({} | {})", whole(word), begun(&format!("{word}{RUN}")))
         }
     };
     format!("({})", words.words.iter().enumerate().map(word).collect::<Vec<_>>().join(" <-> "))
