@@ -35,15 +35,18 @@ pub async fn few_and_many(
     many: u32,
     mut compare: impl AsyncFnMut(&'static str, &TestDatabase, &TestDatabase),
 ) {
-    let only = env::var("DLO_TEST_DATABASE").ok();
-    if only.as_deref().is_none_or(|only| only == "sqlite") {
+    let (on_sqlite, on_postgres) = match env::var("DLO_TEST_DATABASE").as_deref() {
+        Err(_) => (true, true),
+        Ok("sqlite") => (true, false),
+        Ok("postgres") => (false, true),
+        Ok(other) => panic!("DLO_TEST_DATABASE is sqlite or postgres, not {other}"),
+    };
+    if on_sqlite {
         let of_few = fill(TestDatabase::sqlite().await, few).await;
         let of_many = fill(TestDatabase::sqlite().await, many).await;
         compare("SQLite", &of_few, &of_many).await;
     }
-    if only.as_deref().is_none_or(|only| only == "postgres")
-        && let Some(postgres) = Postgres::durable()
-    {
+    if on_postgres && let Some(postgres) = Postgres::durable() {
         let few = fill(TestDatabase::postgres(&postgres).await, few).await;
         let many = fill(TestDatabase::postgres(&postgres).await, many).await;
         compare("Postgres", &few, &many).await;
