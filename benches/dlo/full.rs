@@ -28,6 +28,16 @@ pub async fn fill(database: TestDatabase, letters: u32) -> TestDatabase {
     fill_by(database, letters, queue).await
 }
 
+/// Whether SQLite and Postgres are measured.
+pub fn chosen() -> (bool, bool) {
+    match env::var("DLO_TEST_DATABASE").as_deref() {
+        Err(_) => (true, true),
+        Ok("sqlite") => (true, false),
+        Ok("postgres") => (false, true),
+        Ok(other) => panic!("DLO_TEST_DATABASE is sqlite or postgres, not {other}"),
+    }
+}
+
 /// Has databases with few letters and with many compared, of each kind that there is, or of the one that
 /// `DLO_TEST_DATABASE` names.
 pub async fn few_and_many(
@@ -35,12 +45,7 @@ pub async fn few_and_many(
     many: u32,
     mut compare: impl AsyncFnMut(&'static str, &TestDatabase, &TestDatabase),
 ) {
-    let (on_sqlite, on_postgres) = match env::var("DLO_TEST_DATABASE").as_deref() {
-        Err(_) => (true, true),
-        Ok("sqlite") => (true, false),
-        Ok("postgres") => (false, true),
-        Ok(other) => panic!("DLO_TEST_DATABASE is sqlite or postgres, not {other}"),
-    };
+    let (on_sqlite, on_postgres) = chosen();
     if on_sqlite {
         let of_few = fill(TestDatabase::sqlite().await, few).await;
         let of_many = fill(TestDatabase::sqlite().await, many).await;

@@ -24,7 +24,7 @@ use crate::{
     broker,
     database::TestDatabase,
     footprint::{Footprint, megabytes},
-    full::{fill, queues},
+    full::{chosen, fill, queues},
     server::{Server, Timing},
     setting,
     support::{
@@ -58,8 +58,11 @@ pub async fn run() {
         "\neverything at once for {minutes} min: intake, a retry of {letters} letters, digests, {BROWSERS} browsers"
     );
     let load = Load { rabbit, letters, term: Duration::from_secs_f64(60.0 * minutes) };
-    load.run("SQLite", TestDatabase::sqlite().await).await;
-    if let Some(postgres) = Postgres::durable() {
+    let (on_sqlite, on_postgres) = chosen();
+    if on_sqlite {
+        load.run("SQLite", TestDatabase::sqlite().await).await;
+    }
+    if on_postgres && let Some(postgres) = Postgres::durable() {
         load.run("Postgres", TestDatabase::postgres(&postgres).await).await;
     }
 }

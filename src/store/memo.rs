@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use super::{
     counts::facets::SeenFacet,
     groups::{counts::Alike, filter::Place},
-    search::found::FoundLetters,
+    search::{found::FoundLetters, plan::Given},
 };
 use crate::domain::filter::LetterFilter;
 
@@ -28,8 +28,8 @@ pub(crate) struct Memo {
 /// What searches have found so far.
 #[derive(Default)]
 struct Searches {
-    /// Whether the index gives few letters for an expression.
-    few: HashMap<String, Arc<OnceCell<bool>>>,
+    /// How many letters the index gives for an expression.
+    given: HashMap<String, Arc<OnceCell<Given>>>,
     letters: Vec<(LetterFilter, Arc<OnceCell<FoundLetters>>)>,
 }
 
@@ -38,8 +38,8 @@ impl Memo {
         ask(&mut self.searches.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn is_few(&self, expression: &str) -> Arc<OnceCell<bool>> {
-        self.searches(|searches| Arc::clone(searches.few.entry(expression.to_owned()).or_default()))
+    pub(crate) fn given(&self, expression: &str) -> Arc<OnceCell<Given>> {
+        self.searches(|searches| Arc::clone(searches.given.entry(expression.to_owned()).or_default()))
     }
 
     pub(crate) fn found(&self, filter: &LetterFilter) -> Arc<OnceCell<FoundLetters>> {

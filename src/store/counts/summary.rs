@@ -43,7 +43,12 @@ impl StoreReader {
         Ok(sums.into_iter().map(|((status, importance), count)| (status, importance, count)).collect())
     }
 
-    /// The same, whoever asks.
+    /// How many letters there are, whoever asks.
+    pub(crate) async fn everything(&self) -> Result<u64, StoreError> {
+        Ok(self.sums_of_all().await?.iter().map(|(.., count)| count).sum())
+    }
+
+    /// How many of each status and importance, whoever asks.
     pub(crate) async fn sums_of_all(&self) -> Result<Vec<(Status, Importance, u64)>, StoreError> {
         const SUMS: &str = "SELECT scope, CAST(sum(count) AS BIGINT) FROM days
             WHERE scope < 0 GROUP BY scope HAVING sum(count) > 0";

@@ -148,7 +148,7 @@ impl StoreReader {
         if matching.groups.is_some() {
             return Ok(ranges > MOST_RANGES);
         }
-        let everything: u64 = self.sums_of_all().await?.iter().map(|(.., count)| count).sum();
+        let everything = self.everything().await?;
         let others = everything.saturating_sub(matching.total());
         Ok(others <= (ranges as u64).saturating_mul(limit as u64))
     }

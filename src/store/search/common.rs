@@ -3,7 +3,7 @@
 //! Only Postgres is asked. It goes through letters, or through rows of the index, until it has more than few, and compares
 //! each with all that stands for a range of numbers; SQLite counts in the index.
 
-use sqlx::{Postgres, QueryBuilder};
+use sqlx::{PgPool, Postgres, QueryBuilder};
 
 use super::plan::{FEW, Plan};
 use crate::{
@@ -25,6 +25,17 @@ const COMMON: i64 = 5;
 
 /// Pages of a table that are looked at, each with letters that came one after the other, or with none any more.
 const PAGES: i64 = 40;
+
+/// Pages that are looked at before: where less than half of what it takes is there, more need not be.
+const FIRST_PAGES: i64 = 5;
+
+/// What was seen of a table.
+struct Sample {
+    rows: i64,
+    matched: i64,
+    /// Pages with one that matched.
+    pages: i64,
+}
 
 impl StoreReader {
     /// Whether the index surely gives more than [`FEW`] letters for an expression. If not, it is not known.
@@ -53,26 +64,38 @@ impl StoreReader {
 
     async fn is_common(
         &self,
-        (table, alias): (&str, &str),
-        push_condition: impl FnOnce(&mut QueryBuilder<Postgres>) + Send,
+        table: (&str, &str),
+        push_condition: impl Fn(&mut QueryBuilder<Postgres>) + Send + Sync,
     ) -> Result<bool, StoreError> {
         let Either::Postgres(pool) = self.db.reader() else { return Ok(false) };
-        let everything: u64 = self.sums_of_all().await?.iter().map(|(.., count)| count).sum();
-        if everything < LEAST {
+        if self.everything().await? < LEAST {
             return Ok(false);
         }
-        let mut query = QueryBuilder::new(
-            "SELECT COUNT(*), COUNT(*) FILTER (WHERE matches), COUNT(DISTINCT page) FILTER (WHERE matches) FROM (SELECT ",
-        );
-        push_condition(&mut query);
-        // With `OFFSET` the condition is asked once.
-        query.push(format_args!(
-            " AS matches, ({alias}.ctid::TEXT::POINT)[0] AS page FROM {table} {alias}
-            TABLESAMPLE SYSTEM (least(100, 100.0 * {PAGES} * current_setting('block_size')::BIGINT
-                / greatest(1, pg_relation_size('{table}')))) OFFSET 0) AS looked_at"
-        ));
-        let (looked_at, matched, pages): (i64, i64, i64) =
-            query.build_query_as().persistent(false).fetch_one(pool).await?;
-        Ok(matched * COMMON >= looked_at && pages * COMMON >= PAGES)
+        let first = look_at(pool, table, FIRST_PAGES, &push_condition).await?;
+        if first.matched * 2 * COMMON < first.rows {
+            return Ok(false);
+        }
+        let seen = look_at(pool, table, PAGES, &push_condition).await?;
+        Ok(seen.matched * COMMON >= seen.rows && seen.pages * COMMON >= PAGES)
     }
+}
+
+async fn look_at(
+    pool: &PgPool,
+    (table, alias): (&str, &str),
+    pages: i64,
+    push_condition: &(impl Fn(&mut QueryBuilder<Postgres>) + Sync),
+) -> Result<Sample, StoreError> {
+    let mut query = QueryBuilder::new(
+        "SELECT COUNT(*), COUNT(*) FILTER (WHERE matches), COUNT(DISTINCT page) FILTER (WHERE matches) FROM (SELECT ",
+    );
+    push_condition(&mut query);
+    // With `OFFSET` the condition is asked once.
+    query.push(format_args!(
+        " AS matches, ({alias}.ctid::TEXT::POINT)[0] AS page FROM {table} {alias}
+        TABLESAMPLE SYSTEM (least(100, 100.0 * {pages} * current_setting('block_size')::BIGINT
+            / greatest(1, pg_relation_size('{table}')))) OFFSET 0) AS looked_at"
+    ));
+    let (rows, matched, pages) = query.build_query_as().persistent(false).fetch_one(pool).await?;
+    Ok(Sample { rows, matched, pages })
 }

@@ -42,7 +42,8 @@ impl StoreReader {
             return Ok(0);
         };
         if let Some(most) = most.filter(|most| *most <= FEW + 1 && !plan.is_few)
-            && self.is_common_filter(filter, &matching, &plan).await?
+            && (self.are_more_given(filter, &matching, &plan).await?
+                || self.is_common_filter(filter, &matching, &plan).await?)
         {
             return Ok(most);
         }
@@ -57,6 +58,20 @@ impl StoreReader {
             query.push(") AS counted").build_query_scalar().persistent(false).fetch_one(&mut **tx).await?
         });
         Ok(count.unsigned_abs())
+    }
+
+    /// Whether the index gives more letters than [`FEW`] and all that are of other facets. If not, it is not known how many match.
+    async fn are_more_given(
+        &self,
+        filter: &LetterFilter,
+        matching: &Matching,
+        plan: &Plan,
+    ) -> Result<bool, StoreError> {
+        if plan.given <= FEW || matching.groups.is_some() || filter.since.is_some() || filter.until.is_some() {
+            return Ok(false);
+        }
+        let everything = self.everything().await?;
+        Ok(plan.given > FEW + everything.saturating_sub(matching.total()))
     }
 
     /// How many letters each facet has under the rest of `filter`, whatever it says of statuses and importances; `None` where

@@ -32,6 +32,14 @@ use crate::{
 /// So many letters are few; of more it is not counted how many there are.
 pub(crate) const FEW: u64 = 10_000;
 
+/// How many letters the index gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// Twice [`FEW`] stand for all that are more.
+    Counted(u64),
+    Common,
+}
+
 /// So many letters can be asked one by one while somebody waits.
 const ASKED: u64 = 50_000;
 
@@ -47,6 +55,8 @@ pub(crate) struct Plan {
     pub(crate) is_few: bool,
     /// Whether all of them can be counted while somebody waits.
     pub(super) can_be_counted: bool,
+    /// How many it gives at least, of which nothing else is asked but their facets and groups.
+    pub(super) given: u64,
     /// What is to be asked of these.
     beside: Fragment,
     /// What is to be asked of all others.
@@ -109,13 +119,14 @@ impl StoreReader {
         // What the index has said of all parts of a letter holds for those that one may see into.
         let is_exact = builder.payloads.is_none();
         let found = parts.found(is_exact);
-        let is_few = match &found {
-            Some(Found::Ids(_)) => true,
-            Some(Found::Index(expression)) => self.is_few(&expression.text(dialect)).await?,
-            None => false,
+        let given = match &found {
+            Some(Found::Index(expression)) => self.given(&expression.text(dialect)).await?,
+            Some(Found::Ids(_)) => Given::Counted(0),
+            None => Given::Common,
         };
+        let is_few = matches!(given, Given::Counted(count) if count <= FEW);
         let is_said = |condition: &&Condition| is_exact && parts.is_of_index(condition);
-        let beside = match &found {
+        let beside: Vec<&Condition> = match &found {
             Some(Found::Index(_)) => parts.all.iter().copied().filter(|condition| !is_said(condition)).collect(),
             _ => parts.all.clone(),
         };
@@ -124,6 +135,10 @@ impl StoreReader {
             can_be_counted: is_few || matching.total() <= ASKED,
             beside: builder.all(&beside),
             whole: builder.condition(search.condition()),
+            given: match given {
+                Given::Counted(count) if beside.is_empty() => count,
+                _ => 0,
+            },
             asks_index: found.is_some(),
             found: found.map(|found| found.table(dialect)),
         }))
@@ -148,29 +163,28 @@ impl StoreReader {
         Some(sees.map(|(id, ..)| id.0).collect())
     }
 
-    /// Whether the index gives few letters.
-    async fn is_few(&self, expression: &str) -> Result<bool, StoreError> {
-        let once = self.memo.as_ref().map(|memo| memo.is_few(expression)).unwrap_or_default();
-        once.get_or_try_init(async || self.gives_few(expression).await).await.copied()
+    async fn given(&self, expression: &str) -> Result<Given, StoreError> {
+        let once = self.memo.as_ref().map(|memo| memo.given(expression)).unwrap_or_default();
+        once.get_or_try_init(async || self.ask_index(expression).await).await.copied()
     }
 
-    async fn gives_few(&self, expression: &str) -> Result<bool, StoreError> {
+    async fn ask_index(&self, expression: &str) -> Result<Given, StoreError> {
         const BEFORE: [&str; 2] = [
             "SELECT COUNT(*) FROM (SELECT 1 FROM search_words WHERE search_words MATCH ",
             "SELECT COUNT(*) FROM (SELECT 1 FROM search_index x WHERE x.words @@ CAST(",
         ];
         const BEHIND: [&str; 2] = ["", " AS tsquery)"];
         if self.is_common_in_index(expression).await? {
-            return Ok(false);
+            return Ok(Given::Common);
         }
         let dialect = Dialect::of(self.db.reader()) as usize;
         let count: i64 = on!(&mut self.db.by_index().await?, |tx| {
             let mut query = QueryBuilder::new(BEFORE[dialect]);
             query.push_bind(expression.to_owned()).push(BEHIND[dialect]);
-            query.push(" LIMIT ").push(FEW + 1).push(") AS counted");
+            query.push(" LIMIT ").push(2 * FEW).push(") AS counted");
             query.build_query_scalar().persistent(false).fetch_one(&mut **tx).await?
         });
-        Ok(count.unsigned_abs() <= FEW)
+        Ok(Given::Counted(count.unsigned_abs()))
     }
 }
 

@@ -389,6 +389,12 @@ async fn many_that_match_are_listed_by_time(database: &TestDatabase) {
             expected.reverse();
         }
     }
+    // As soon as no more than can be told are left of all that the index gives, they are counted.
+    for (discarded, is_least) in [(&ids[..1_099], true), (&ids[1_099..1_100], false)] {
+        database.does(&DISCARD, discarded).await;
+        let most = database.count_most(&filter("payload.n:>=0 status:open")).await.unwrap();
+        assert_eq!((most.n, most.is_least), (10_000, is_least));
+    }
 }
 
 /// Who sees no payloads of some queue finds nothing by them there.
