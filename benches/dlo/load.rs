@@ -132,6 +132,7 @@ impl Load<'_> {
         enriched(database).await;
         println!("  all are enriched after {:.0} s", begun.elapsed().as_secs_f64());
         let retried = ended(server, &job).await;
+        assert_eq!(retried, self.letters, "all that were there are retried");
         services.have(retried).await;
         println!("  {retried} were retried after {:.0} s at most", begun.elapsed().as_secs_f64());
         (published, looks.concat())
@@ -139,7 +140,7 @@ impl Load<'_> {
 
     /// Begins to retry all letters there are, and names the job.
     async fn retry_all(&self, server: &Server) -> String {
-        let answer = server.post("actions", &json!({ "action": "retry", "filter": { "queue": "service-*" } })).await;
+        let answer = server.post("actions", &json!({ "action": "retry", "filter": { "q": "queue:service-*" } })).await;
         assert_eq!(answer.status(), StatusCode::ACCEPTED);
         let started: Value = answer.json().await.expect("JSON");
         started["job"].as_str().expect("a job").to_owned()
