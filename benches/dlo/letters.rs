@@ -45,6 +45,7 @@ pub async fn store_letters(
             broker: BROKER,
             queue: "dlo.obituaries",
             session: Uuid::now_v7(),
+            is_cut: &|| false,
             recorded_at: now,
             arrivals: &arrivals,
             settled: AckState::default(),

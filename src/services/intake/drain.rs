@@ -193,6 +193,7 @@ impl Filing<'_> {
             broker: &intake.broker,
             queue: self.queue,
             session: self.session,
+            is_cut: &|| self.acknowledger.check_open().is_err(),
             recorded_at,
             arrivals,
             settled: AckState { confirmed: &confirmed, expired: &expired },

@@ -8,6 +8,9 @@
 //! which nothing comes twice. The mark alone says little: RabbitMQ 4.0 puts it on what is dead-lettered in one
 //! quorum queue and is delivered from another, 4.3 on every dead letter.
 //!
+//! A server stores what it was delivered though its connection is cut by then: a broker that died may have lost it. One
+//! that was redelivered it may have been quicker, so that all of it is compared with what others were redelivered.
+//!
 //! What a service itself publishes may be an equal copy each time it fails. So for that an entry stands for nothing once its
 //! letter has been sent back. A message that says by our headers which letter it is says which of its failures, too, and so
 //! does `x-death`, by its time and count.
@@ -45,6 +48,8 @@ struct Row {
     id: Uuid,
     confirmed: bool,
     entries: Vec<u8>,
+    /// Of the first so many entries.
+    redelivered: i64,
 }
 
 /// A delivery that is committed here.
@@ -52,6 +57,7 @@ struct Known {
     batch: Uuid,
     letter: LetterId,
     confirmed: bool,
+    redelivered: bool,
 }
 
 /// The deliveries of one queue that are committed and perhaps not acknowledged.
@@ -60,6 +66,8 @@ pub(crate) struct PendingAcks {
     letters: HashMap<Fingerprint, Vec<Known>>,
     /// Letters that were sent back and have not been seen since.
     away: HashSet<LetterId>,
+    /// The connection of the arrivals is gone.
+    is_cut: bool,
     used: Vec<(Uuid, Fingerprint, LetterId)>,
 }
 
@@ -81,13 +89,15 @@ pub(crate) async fn wait_for_others(
 }
 
 impl PendingAcks {
-    /// Reads the rows of the batch's queue, but for those that it settles, and locks them: of two processes that are
-    /// redelivered equal messages only one may use an entry.
-    pub(crate) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
+    /// Reads the rows of the batch's queue, but for those that it settles. What is redelivered uses up entries: of two
+    /// processes only one may use each, and so it locks them.
+    pub(crate) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>, is_cut: bool) -> Result<Self, StoreError> {
         const LOCK: &str = "SELECT id FROM pending_acks WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
-        const LOAD: &str = "SELECT id, confirmed, entries FROM pending_acks
+        const LOAD: &str = "SELECT id, confirmed, entries, redelivered FROM pending_acks
             WHERE broker = $1 AND queue = $2 AND session <> $3 AND NOT sent_on";
-        if let Either::Postgres(tx) = &mut *tx {
+        if let Either::Postgres(tx) = &mut *tx
+            && batch.holds_redelivered()
+        {
             sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
         }
         let rows: Vec<Row> = on!(tx, |tx| sqlx::query_as(LOAD)
@@ -96,11 +106,12 @@ impl PendingAcks {
             .bind(batch.session)
             .fetch_all(&mut **tx)
             .await?);
-        let mut pending_acks = Self::default();
+        let mut pending_acks = Self { is_cut, ..Self::default() };
         for row in rows.into_iter().filter(|row| !batch.settled.expired.contains(&row.id)) {
             let confirmed = row.confirmed || batch.settled.confirmed.contains(&row.id);
-            for (fingerprint, letter) in entries(&row.entries) {
-                pending_acks.letters.entry(fingerprint).or_default().push(Known { batch: row.id, letter, confirmed });
+            for ((fingerprint, letter), redelivered) in marked_entries(&row.entries, row.redelivered) {
+                let known = Known { batch: row.id, letter, confirmed, redelivered };
+                pending_acks.letters.entry(fingerprint).or_default().push(known);
             }
         }
         pending_acks.away = away(tx, pending_acks.named_by(batch.arrivals)).await?;
@@ -109,43 +120,63 @@ impl PendingAcks {
 
     /// The letters that entries take arrivals for which do not say themselves what they are.
     fn named_by(&self, arrivals: &[Arrival]) -> Vec<LetterId> {
-        let silent = arrivals.iter().filter(|arrival| arrival.redelivered && !says_which(arrival));
+        let silent = arrivals.iter().filter(|arrival| self.may_be_known(arrival) && !says_which(arrival));
         let known = silent.filter_map(|arrival| self.letters.get(&arrival.fingerprint)).flatten();
         known.map(|known| known.letter).collect()
     }
 
-    /// The letter that a redelivered message already is.
+    const fn may_be_known(&self, arrival: &Arrival) -> bool {
+        arrival.redelivered || self.is_cut
+    }
+
+    /// The letter that a message already is.
     pub(crate) fn take(&mut self, arrival: &Arrival) -> Option<LetterId> {
+        if !self.may_be_known(arrival) {
+            return None;
+        }
         let known = self.letters.get_mut(&arrival.fingerprint)?;
         let may_be_another = known.len() > 1 || known.iter().any(|known| known.confirmed);
         if may_be_another && arrival.message.properties.message_id.is_none() {
             return None;
         }
-        let stands = |known: &Known| says_which(arrival) || !self.away.contains(&known.letter);
+        let stands = |known: &Known| {
+            let one_is_repeated = arrival.redelivered || known.redelivered;
+            one_is_repeated && (says_which(arrival) || !self.away.contains(&known.letter))
+        };
         let Known { batch, letter, .. } = known.remove(known.iter().rposition(stands)?);
-        self.used.push((batch, arrival.fingerprint, letter));
+        if arrival.redelivered {
+            self.used.push((batch, arrival.fingerprint, letter));
+        }
         Some(letter)
     }
 
     /// Takes the used entries out of their rows: each stands for one delivery.
     pub(crate) async fn save(self, tx: &mut Tx) -> Result<(), StoreError> {
-        const SAVE: &str = "UPDATE pending_acks SET entries = $1 WHERE id = $2";
+        const LOAD: &str = "SELECT entries, redelivered FROM pending_acks WHERE id = $1";
+        const SAVE: &str = "UPDATE pending_acks SET entries = $1, redelivered = $2 WHERE id = $3";
         let mut by_batch: HashMap<Uuid, Vec<(Fingerprint, LetterId)>> = HashMap::new();
         for (batch, fingerprint, letter) in self.used {
             by_batch.entry(batch).or_default().push((fingerprint, letter));
         }
         for (batch, used) in by_batch {
-            let bytes: Vec<u8> =
-                on!(&mut *tx, |tx| sqlx::query_scalar(ENTRIES).bind(batch).fetch_one(&mut **tx).await?);
-            let mut left: Vec<_> = entries(&bytes).collect();
+            let (bytes, redelivered): (Vec<u8>, i64) =
+                on!(&mut *tx, |tx| sqlx::query_as(LOAD).bind(batch).fetch_one(&mut **tx).await?);
+            let mut left: Vec<_> = marked_entries(&bytes, redelivered).collect();
             for used in used {
                 // Copies of one letter have equal entries; each stands for a delivery of its own.
-                if let Some(position) = left.iter().position(|entry| *entry == used) {
+                if let Some(position) = left.iter().position(|(entry, _)| *entry == used) {
                     left.remove(position);
                 }
             }
-            let left: Vec<u8> = left.into_iter().flat_map(encode).collect();
-            on!(&mut *tx, |tx| sqlx::query(SAVE).bind(left).bind(batch).execute(&mut **tx).await.map(drop)?);
+            let redelivered: i64 = left.iter().map(|(_, redelivered)| i64::from(*redelivered)).sum();
+            let left: Vec<u8> = left.into_iter().flat_map(|(entry, _)| encode(entry)).collect();
+            on!(&mut *tx, |tx| sqlx::query(SAVE)
+                .bind(left)
+                .bind(redelivered)
+                .bind(batch)
+                .execute(&mut **tx)
+                .await
+                .map(drop)?);
         }
         Ok(())
     }
@@ -184,6 +215,11 @@ pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = (Fingerprint, Letter
     })
 }
 
+/// With each whether RabbitMQ had delivered it before, as it had the first so many.
+fn marked_entries(bytes: &[u8], redelivered: i64) -> impl Iterator<Item = ((Fingerprint, LetterId), bool)> {
+    entries(bytes).zip((0..).map(move |n| n < redelivered))
+}
+
 fn u128_at(entry: &[u8; ENTRY], at: usize) -> u128 {
     entry[at..at + ENTRY / 2].iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
@@ -195,10 +231,17 @@ fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item 
 /// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its
 /// answer is lost, and then the same batch is recorded once more.
 pub(crate) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<bool, StoreError> {
-    const REMEMBER: &str = "INSERT INTO pending_acks (id, broker, queue, session, recorded_at, confirmed, entries)
-        VALUES ($1, $2, $3, $4, $5, FALSE, $6) ON CONFLICT DO NOTHING";
-    let entries =
-        batch.arrivals.iter().zip(recorded).map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
+    const REMEMBER: &str =
+        "INSERT INTO pending_acks (id, broker, queue, session, recorded_at, confirmed, entries, redelivered)
+        VALUES ($1, $2, $3, $4, $5, FALSE, $6, $7) ON CONFLICT DO NOTHING";
+    // Whoever was redelivered it has left its entry, and only that one acknowledges it.
+    let is_of_another =
+        |arrival: &Arrival, recorded: &Recorded| !arrival.redelivered && matches!(recorded, Recorded::Redelivered(_));
+    let mut here: Vec<_> = batch.arrivals.iter().zip(recorded).collect();
+    here.retain(|(arrival, recorded)| !is_of_another(arrival, recorded));
+    here.sort_by_key(|(arrival, _)| !arrival.redelivered);
+    let redelivered: i64 = here.iter().map(|(arrival, _)| i64::from(arrival.redelivered)).sum();
+    let entries = here.into_iter().map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
     let entries: Vec<u8> = entries.flat_map(encode).collect();
     let rows = on!(tx, |tx| sqlx::query(REMEMBER)
         .bind(batch.id)
@@ -207,6 +250,7 @@ pub(crate) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[R
         .bind(batch.session)
         .bind(batch.recorded_at.as_micros())
         .bind(entries)
+        .bind(redelivered)
         .execute(&mut **tx)
         .await?
         .rows_affected());

@@ -136,7 +136,6 @@ fn listed(text: &str) -> &str {
 }
 
 /// Arrivals that are committed and then acknowledged together.
-#[derive(Debug)]
 pub struct IntakeBatch<'a> {
     pub id: Uuid,
     pub broker: &'a str,
@@ -144,6 +143,8 @@ pub struct IntakeBatch<'a> {
     pub queue: &'a str,
     /// Names the connection that they came by.
     pub session: Uuid,
+    /// Whether that connection is gone by now: RabbitMQ delivers to others what it brought, and they may be quicker.
+    pub is_cut: &'a (dyn Fn() -> bool + Send + Sync),
     pub recorded_at: Timestamp,
     pub arrivals: &'a [Arrival],
     /// Earlier batches of which more is known by now.

@@ -33,8 +33,10 @@ impl Store {
 
         let mut known = PendingAcks::default();
         delivery_dedup::wait_for_others(&mut tx, batch.broker, batch.queue, batch.holds_redelivered()).await?;
-        if batch.holds_redelivered() {
-            known = PendingAcks::load(&mut tx, batch).await?;
+        // Asked only now: whoever was quicker has had the lock.
+        let is_cut = (batch.is_cut)();
+        if is_cut || batch.holds_redelivered() {
+            known = PendingAcks::load(&mut tx, batch, is_cut).await?;
         }
         delivery_dedup::settle(&mut tx, batch.settled).await?;
         let mut returning = Returning::lock(&mut tx, batch).await?;
@@ -87,8 +89,7 @@ async fn write_transitions(
 /// Tells new letters from those that came back and from mere redeliveries.
 fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Returning) -> Vec<Recorded> {
     let mut sort = |arrival: &Arrival| {
-        let duplicate = if arrival.redelivered { known.take(arrival) } else { None };
-        if let Some(letter) = duplicate {
+        if let Some(letter) = known.take(arrival) {
             return Recorded::Redelivered(letter);
         }
         if let Some(letter) = returning.comes_back(arrival) {

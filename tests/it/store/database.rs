@@ -410,6 +410,7 @@ pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
         broker,
         queue: "dlo.obituaries",
         session: id(),
+        is_cut: &|| false,
         recorded_at: NOON,
         arrivals,
         settled: AckState::default(),

@@ -1,5 +1,7 @@
 //! What RabbitMQ delivers again because it has not seen the acknowledgement is not a second letter.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dead_letter_office::{
     domain::{history::Event, letter::Status},
     store::{AckState, Arrival, IntakeBatch, Recorded},
@@ -194,6 +196,51 @@ async fn a_batch_that_another_process_recorded_is_known_when_redelivered(databas
     assert_eq!(database.total().await, 2);
 }
 
+/// The first was cut off from the broker before it could store what it was delivered, and does so after the other.
+async fn what_a_cut_connection_brought_is_known_where_another_process_was_quicker(database: &TestDatabase) {
+    let arrivals = [an_arrival().message_id("1"), an_arrival()];
+    let other = database.second_server().await;
+    let again = [arrivals[0].again(), arrivals[1].again()];
+    record(&other, "main", &again).await;
+    let late = IntakeBatch { is_cut: &|| true, ..batch("main", &arrivals) };
+    assert_eq!(database.record(&late).await.unwrap(), [0, 1].map(|n| Recorded::Redelivered(again[n].id)));
+    assert_eq!(database.total().await, 2);
+    // The entry is still that of the other process, which may die before it acknowledges.
+    assert_eq!(database.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 2);
+    let third = [again[0].again(), again[1].again()];
+    assert_eq!(database.take_in(third).await, [0, 1].map(|n| Recorded::Redelivered(again[n].id)));
+}
+
+async fn what_a_cut_connection_brought_is_new_where_it_may_be_another(database: &TestDatabase) {
+    let other = database.second_server().await;
+    let is_new = async |arrival: Arrival, is_cut: bool| {
+        let arrivals = [arrival];
+        let recorded =
+            database.record(&IntakeBatch { is_cut: &move || is_cut, ..batch("main", &arrivals) }).await.unwrap();
+        assert_eq!(recorded, [Recorded::New(arrivals[0].id)]);
+    };
+    // The other one was delivered for the first time.
+    let arrival = an_arrival().message_id("1");
+    record(&other, "main", &[arrival.twin()]).await;
+    is_new(arrival, true).await;
+    // It can be acknowledged, and is not delivered again.
+    let arrival = an_arrival().message_id("2");
+    record(&other, "main", &[arrival.again()]).await;
+    is_new(arrival, false).await;
+    // Nothing names it, and the other one is acknowledged.
+    let arrival = an_arrival();
+    let (settled, _) = take_in_batch(database, &arrival.again(), AckState::default()).await;
+    database.settle(AckState { confirmed: &[settled], ..AckState::default() }).await.unwrap();
+    is_new(arrival, true).await;
+    // One entry stands for one of two.
+    let arrival = an_arrival().message_id("3");
+    let arrivals = [arrival.twin(), arrival];
+    let again = arrivals[0].again();
+    record(&other, "main", std::slice::from_ref(&again)).await;
+    let recorded = database.record(&IntakeBatch { is_cut: &|| true, ..batch("main", &arrivals) }).await.unwrap();
+    assert_eq!(recorded, [Recorded::Redelivered(again.id), Recorded::New(arrivals[1].id)]);
+}
+
 async fn a_letter_that_failed_again_is_known_when_redelivered(database: &TestDatabase) {
     let id = database.letter_in(Status::Retried).await;
     let back = an_arrival().returning(id);
@@ -250,6 +297,8 @@ on_both!(
     of_two_processes_one_knows_it,
     a_batch_is_known_though_another_process_was_redelivered_it,
     a_batch_that_another_process_recorded_is_known_when_redelivered,
+    what_a_cut_connection_brought_is_known_where_another_process_was_quicker,
+    what_a_cut_connection_brought_is_new_where_it_may_be_another,
     a_letter_that_failed_again_is_known_when_redelivered,
     a_copy_that_failed_again_is_no_redelivery_of_its_first_failure,
     two_copies_that_failed_again_are_each_known_once,
@@ -275,4 +324,30 @@ async fn what_another_server_commits_at_this_moment_is_known() {
     };
     let (one, other) = tokio::join!(database.record(&one), one_after_the_other);
     assert_eq!((one.unwrap(), other.unwrap()), (vec![Recorded::New(first.id)], vec![Recorded::Redelivered(first.id)]));
+}
+
+/// A server is delivered a message, its connection is cut, and another that is redelivered it commits at this moment.
+#[tokio::test]
+async fn a_connection_that_is_cut_while_it_waits_for_another_server_is_known() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let server = database.server().unwrap();
+    let mut lock = server.begin().await.unwrap();
+    sqlx::query("LOCK TABLE letters").execute(&mut *lock).await.unwrap();
+    let first = an_arrival();
+    let (arrivals, again) = ([first.clone()], [first.again()]);
+    let is_cut = AtomicBool::new(false);
+    let late = IntakeBatch { is_cut: &|| is_cut.load(Ordering::SeqCst), ..batch("main", &arrivals) };
+    let late = async {
+        waiting(server, 1).await;
+        let cut_and_unlock = async {
+            waiting(server, 2).await;
+            is_cut.store(true, Ordering::SeqCst);
+            lock.rollback().await.unwrap();
+        };
+        tokio::join!(database.record(&late), cut_and_unlock).0
+    };
+    let quick = batch("main", &again);
+    let (quick, late) = tokio::join!(database.record(&quick), late);
+    let [quick, late] = [quick, late].map(|recorded| recorded.unwrap()[0]);
+    assert_eq!((quick, late), (Recorded::New(again[0].id), Recorded::Redelivered(again[0].id)));
 }

@@ -42,6 +42,7 @@ async fn with_letters(url: Option<&str>) -> Running {
         broker: MAIN,
         queue: "dlo.obituaries",
         session: Uuid::now_v7(),
+        is_cut: &|| false,
         recorded_at: NOON,
         arrivals: &arrivals,
         settled: AckState::default(),

@@ -349,6 +349,7 @@ impl Desk {
             broker,
             queue: "dlo.obituaries",
             session: Uuid::now_v7(),
+            is_cut: &|| false,
             recorded_at: self.clock.now(),
             arrivals: &arrivals,
             settled: AckState::default(),
