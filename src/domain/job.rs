@@ -113,6 +113,16 @@ impl JobRecord {
         self.bulk.as_ref().map_or(self.job.action == "retry", |bulk| matches!(bulk.command, Command::Retry { .. }))
     }
 
+    /// How many of the letters that were sent after `since` were not seen since, where its figures tell that; otherwise
+    /// they have to be counted.
+    pub fn pending_since(&self, since: Timestamp) -> Option<u64> {
+        let JobProgress { sent, failed_again, last_sent_at, .. } = self.progress;
+        if last_sent_at <= Some(since) {
+            return Some(0);
+        }
+        (self.at > since).then(|| sent.saturating_sub(failed_again))
+    }
+
     /// The outcomes of its retries.
     pub fn outcome(&self, letters: &JobLetters) -> JobOutcome {
         let JobProgress { sent, failed_again, .. } = self.progress;

@@ -198,8 +198,7 @@ impl Triage {
                 break;
             }
         }
-        let letters = self.store.job_letters(&[job], Timestamp::MAX).await?;
-        let waits = letters.iter().any(|(_, letters)| letters.waiting > 0);
+        let waits = self.store.has_waiting_letters(job).await?;
         self.store.all_taken_back(job, waits.then(|| self.clock.now().plus(LOOK))).await
     }
 }

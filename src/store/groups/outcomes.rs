@@ -81,15 +81,18 @@ impl StoreReader {
     /// The outcome of what was sent back since the hour of `since` began, of all groups together; what was sent back
     /// since `pending_since` and has not failed again is pending.
     pub async fn outcome(&self, since: Timestamp, pending_since: Timestamp) -> Result<Outcome, StoreError> {
-        const SUM: &str =
-            "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(failed_again), 0) AS BIGINT)
+        const SENT: &str = "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT),
+            CAST(coalesce(sum(failed_again), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN start >= ";
+        const OF_HOURS: &str = " THEN sent - failed_again ELSE 0 END), 0) AS BIGINT)
             FROM group_hours WHERE (sent > 0 OR failed_again > 0) AND start >= ";
         const PENDING: &str = "SELECT COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
             WHERE f.status = 'retried' AND l.group_id IS NOT NULL AND l.closed_at > ";
         let conditions = self.conditions(&GroupFilter::default()).await?;
-        let (sent, failed_again): (i64, i64) = on!(self.db.reader(), |pool| {
-            let mut sum = QueryBuilder::new(SUM);
-            sum.push_bind(since.floor_to(HOUR).as_micros()).push(" AND group_id ");
+        let lately = Lately::since(pending_since.max(since));
+        let (sent, failed_again, of_hours): (i64, i64, i64) = on!(self.db.reader(), |pool| {
+            let mut sum = QueryBuilder::new(SENT);
+            sum.push_bind(lately.hours.as_micros()).push(OF_HOURS).push_bind(since.floor_to(HOUR).as_micros());
+            sum.push(" AND group_id ");
             if self.scope.is_everything() {
                 sum.push("= ").push_bind(ALL_GROUPS);
             } else {
@@ -100,13 +103,15 @@ impl StoreReader {
             sum.build_query_as().fetch_one(pool).await?
         });
         let seen = self.seen_of(Status::Retried).await?;
-        let pending: i64 = on!(self.db.reader(), |pool| {
+        let of_letters: i64 = on!(self.db.reader(), |pool| {
             let mut count = QueryBuilder::new(PENDING);
-            count.push_bind(pending_since.max(since).as_micros()).push(&seen);
+            count.push_bind(lately.since.as_micros()).push(" AND l.closed_at < ").push_bind(lately.hours.as_micros());
+            count.push(&seen);
             count.build_query_scalar().persistent(seen.is_empty()).fetch_one(pool).await?
         });
         let (sent, failed_again) = (sent.unsigned_abs(), failed_again.unsigned_abs());
-        Ok(Outcome { sent, failed_again, pending: pending.unsigned_abs().min(sent.saturating_sub(failed_again)) })
+        let pending = of_hours.saturating_add(of_letters).max(0).unsigned_abs();
+        Ok(Outcome { sent, failed_again, pending: pending.min(sent.saturating_sub(failed_again)) })
     }
 
     /// Adds what is pending yet of what was sent back since then.
@@ -125,22 +130,44 @@ impl StoreReader {
         // SQLite would rather look at all letters of the groups that were ever sent back.
         const LATELY: Sql = Sql { sqlite: "letters INDEXED BY letters_by_settling", postgres: "letters" };
         let letters = LATELY.pick(self.db.reader());
+        let Lately { since, hours } = Lately::since(since);
+        let lately: Vec<Uuid> = lately.iter().map(|group| group.as_uuid()).collect();
         let rows: Vec<(Uuid, i64)> = on!(self.db.reader(), |pool| {
-            let mut count = QueryBuilder::new("SELECT group_id, COUNT(*) FROM ");
-            count
-                .push(letters)
-                .push(" WHERE closed_at > ")
-                .push_bind(since.as_micros())
-                .push(" AND facet_id IN ")
-                .push(facets)
-                .push(" AND group_id IN ");
-            push_uuids(&mut count, lately.iter().map(|group| group.as_uuid()).collect());
-            count.push(" GROUP BY group_id").build_query_as().persistent(false).fetch_all(pool).await?
+            let mut count = QueryBuilder::new(Lately::OF_HOURS);
+            count.push_bind(hours.as_micros()).push(" AND group_id IN ");
+            push_uuids(&mut count, lately.clone());
+            count.push(" UNION ALL SELECT group_id, COUNT(*) FROM ").push(letters);
+            count.push(" WHERE closed_at > ").push_bind(since.as_micros());
+            count.push(" AND closed_at < ").push_bind(hours.as_micros());
+            count.push(" AND facet_id IN ").push(facets).push(" AND group_id IN ");
+            push_uuids(&mut count, lately);
+            count.push(" GROUP BY group_id").push(Lately::OF_BOTH);
+            count.build_query_as().persistent(false).fetch_all(pool).await?
         });
         let pending: HashMap<Uuid, i64> = rows.into_iter().collect();
         for group in groups {
-            group.outcome.pending = pending.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
+            group.outcome.pending = pending.get(&group.id.as_uuid()).copied().unwrap_or_default().max(0).unsigned_abs();
         }
         Ok(())
+    }
+}
+
+/// What was sent back lately: whether it has succeeded is not known yet unless it has failed again. Of an hour all of
+/// which is lately its counts tell that, however many letters they are; those of the hour before are counted.
+pub(crate) struct Lately {
+    pub(crate) since: Timestamp,
+    /// The first of these hours.
+    pub(crate) hours: Timestamp,
+}
+
+impl Lately {
+    /// What is pending of groups, up to which hours.
+    pub(crate) const OF_HOURS: &str = "SELECT group_id, CAST(sum(pending) AS BIGINT) FROM (
+        SELECT group_id, sent - failed_again AS pending FROM group_hours
+        WHERE (sent > 0 OR failed_again > 0) AND start >= ";
+    pub(crate) const OF_BOTH: &str = ") AS lately GROUP BY group_id";
+
+    pub(crate) fn since(since: Timestamp) -> Self {
+        Self { since, hours: since.floor_to(HOUR).plus(HOUR) }
     }
 }

@@ -4,7 +4,6 @@
 //! everything back: so no letter is released twice, nor any after the job was paused, by however many processes.
 
 use amqp_message::time::Timestamp;
-use sqlx::QueryBuilder;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -17,7 +16,7 @@ use crate::{
     },
     store::{
         Store, StoreError, StoreReader,
-        db::{Sql, Tx, id_list::push_uuids, on},
+        db::{Sql, Tx, on},
         letters::rows::{bigint, parse},
     },
 };
@@ -92,39 +91,6 @@ impl StoreReader {
         const DUE: &str = "SELECT id FROM jobs WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT 100";
         Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(DUE).bind(now.as_micros()).fetch_all(pool).await?))
     }
-
-    /// Of each of these jobs, the letters that wait, and those that were sent after `pending_since` and not seen since.
-    pub async fn job_letters(
-        &self,
-        jobs: &[Uuid],
-        pending_since: Timestamp,
-    ) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
-        type Waiting = (Uuid, i64, Option<i64>, Option<i64>);
-        let (waiting, pending): (Vec<Waiting>, Vec<(Uuid, i64)>) = on!(self.db.reader(), |pool| {
-            // What a server has claimed does not wait for the broker, and may be that of one that has died.
-            let mut wait = QueryBuilder::new(
-                "SELECT job_id, COUNT(*), MIN(CASE WHEN claimed_until IS NULL THEN due_at END), MIN(claimed_until)
-                FROM retries WHERE job_id IN ",
-            );
-            push_uuids(&mut wait, jobs.to_vec());
-            let waiting = wait.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?;
-            let mut sent = QueryBuilder::new("SELECT job_id, COUNT(*) FROM job_letters WHERE state = 'sent' AND at > ");
-            sent.push_bind(pending_since.as_micros()).push(" AND job_id IN ");
-            push_uuids(&mut sent, jobs.to_vec());
-            (waiting, sent.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?)
-        });
-        let of = |job: &Uuid| {
-            let wait = waiting.iter().find(|(id, ..)| id == job);
-            let sent = pending.iter().find(|(id, _)| id == job);
-            JobLetters {
-                waiting: wait.map_or(0, |(_, count, ..)| count.unsigned_abs()),
-                waiting_since: wait.and_then(|(.., since, _)| *since).map(Timestamp::from_micros),
-                pending: sent.map_or(0, |(_, count)| count.unsigned_abs()),
-                claimed_until: wait.and_then(|(.., until)| *until).map(Timestamp::from_micros),
-            }
-        };
-        Ok(jobs.iter().map(|job| (*job, of(job))).collect())
-    }
 }
 
 impl Store {
@@ -134,7 +100,7 @@ impl Store {
             "SELECT stage, next_at, claimed_until, sent, failed_again, last_sent_at, canary_sent, canary_failed,
             activity_seq FROM jobs WHERE id = $1";
         // First what waits: what is sent meanwhile is then counted twice, and not missed.
-        let letters = self.job_letters(&[job], Timestamp::MAX).await?.pop().map(|(_, letters)| letters);
+        let letters = self.waiting_letters(&[job]).await?.pop().map(|(_, letters)| letters);
         let row: Option<ProgressRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
         let (Some(row), Some(claimed)) = (row, self.bulk_job(job).await?) else { return Ok(None) };

@@ -5,6 +5,7 @@ mod control;
 pub(crate) mod copies;
 pub(crate) mod held_back;
 mod job_letters;
+mod outstanding;
 mod reading;
 mod release;
 pub(crate) mod report;

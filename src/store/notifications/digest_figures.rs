@@ -15,7 +15,7 @@ use crate::{
     store::{
         StoreError, StoreReader,
         db::{Tx, id_list::numbers, on},
-        groups::{COLUMNS, Row},
+        groups::{COLUMNS, Row, outcomes::Lately},
         letters::rows::parse,
     },
 };
@@ -108,13 +108,19 @@ async fn groups(tx: &mut Tx, queues: &[String]) -> Result<Vec<Group>, StoreError
 }
 
 async fn add_unknown(tx: &mut Tx, groups: &mut [Group], since: Timestamp) -> Result<(), StoreError> {
-    const COUNT: &str = "SELECT l.group_id, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
-        WHERE l.closed_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL GROUP BY l.group_id";
-    let rows: Vec<(Uuid, i64)> =
-        on!(tx, |tx| sqlx::query_as(COUNT).bind(since.as_micros()).fetch_all(&mut **tx).await?);
+    const OF_LETTERS: &str = " UNION ALL SELECT l.group_id, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+        WHERE f.status = 'retried' AND l.group_id IS NOT NULL AND l.closed_at > ";
+    let Lately { since, hours } = Lately::since(since);
+    let rows: Vec<(Uuid, i64)> = on!(tx, |tx| {
+        let mut count = QueryBuilder::new(Lately::OF_HOURS);
+        count.push_bind(hours.as_micros()).push(OF_LETTERS).push_bind(since.as_micros());
+        count.push(" AND l.closed_at < ").push_bind(hours.as_micros());
+        count.push(" GROUP BY l.group_id").push(Lately::OF_BOTH);
+        count.build_query_as().fetch_all(&mut **tx).await?
+    });
     let pending: HashMap<Uuid, i64> = rows.into_iter().collect();
     for group in groups {
-        group.outcome.pending = pending.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
+        group.outcome.pending = pending.get(&group.id.as_uuid()).copied().unwrap_or_default().max(0).unsigned_abs();
     }
     Ok(())
 }

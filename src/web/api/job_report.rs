@@ -1,6 +1,6 @@
 //! `/api/v1/jobs/{id}/report`: what the letters of a job failed with.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 use axum::{
     Json,
@@ -40,7 +40,7 @@ pub async fn report(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -
         error: failure.group.map(|group| group.key.error),
         letters: failure.letters,
     });
-    let letters = app.job_letters(&[id]).await?;
+    let letters = app.job_letters(slice::from_ref(&record)).await?;
     let status = letters.first().map(|(_, letters)| JobStatus::new(record, letters, app.clock.now()));
     let refused = app.store().job_refusals(id).await?.into_iter().map(Refused::from).collect();
     Ok(Json(JobReport { job: status.ok_or_else(missing::<Job>)?, failed_again: failures.collect(), refused }))

@@ -1,6 +1,6 @@
 //! `/api/v1/jobs`: how far long work has come, and how to stop it.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 use amqp_message::time::Timestamp;
 use axum::{
@@ -144,7 +144,7 @@ pub async fn jobs(State(app): State<Arc<AppState>>, Query(query): Query<JobQuery
     let (before, limit) = (query.place()?, query.limit());
     let found = app.store().jobs(&query.states, before, limit + 1).await?;
     let (found, last) = listed_page(found, limit);
-    let letters = app.job_letters(&found.iter().map(|record| record.job.id).collect::<Vec<_>>()).await?;
+    let letters = app.job_letters(&found).await?;
     let now = app.clock.now();
     let next_cursor = query.next_cursor(last.map(|last| JobPlace { at: last.at, id: last.job.id }));
     Ok(Json(JobList {
@@ -256,7 +256,7 @@ pub(super) fn started(job: Uuid) -> Response {
 
 async fn status(app: &AppState, id: Uuid) -> Result<Json<JobStatus>, WebError> {
     let record = find(app, id).await?;
-    let letters = app.job_letters(&[id]).await?;
+    let letters = app.job_letters(slice::from_ref(&record)).await?;
     let letters = letters.first().map(|(_, letters)| *letters).unwrap_or_default();
     Ok(Json(JobStatus::new(record, &letters, app.clock.now())))
 }

@@ -27,13 +27,12 @@ pub async fn running_jobs(app: &AppState) -> Result<Vec<JobLine>, WebError> {
 
 /// Jobs as pages show them.
 pub async fn views(app: &AppState, records: &[JobRecord]) -> Result<Vec<JobView>, WebError> {
-    let ids: Vec<_> = records.iter().map(|record| record.job.id).collect();
     let group = |record: &JobRecord| -> Option<GroupId> {
         let [group] = *record.bulk.as_ref()?.filter.groups.as_slice() else { return None };
         Some(group)
     };
     let groups: Vec<GroupId> = records.iter().filter_map(group).collect();
-    let (letters, groups) = (app.job_letters(&ids).await?, app.store().groups_by_id(&groups).await?);
+    let (letters, groups) = (app.job_letters(records).await?, app.store().groups_by_id(&groups).await?);
     let now = app.clock.now();
     let view = |(record, (_, letters)): (&JobRecord, &(_, _))| {
         let group = groups.iter().find(|one| Some(one.id) == group(record));

@@ -1,0 +1,78 @@
+//! Letters of jobs that wait to be sent, and those whose outcome is not known yet.
+
+use std::collections::HashMap;
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use crate::{
+    domain::job::{JobLetters, JobRecord},
+    store::{
+        StoreError, StoreReader,
+        db::{id_list::push_uuids, on},
+    },
+};
+
+impl StoreReader {
+    /// What is known of the letters of each of these jobs; those that were sent after `pending_since` and not seen since
+    /// are pending.
+    pub async fn job_letters(
+        &self,
+        jobs: &[JobRecord],
+        pending_since: Timestamp,
+    ) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
+        let mut letters = self.waiting_letters(&jobs.iter().map(|record| record.job.id).collect::<Vec<_>>()).await?;
+        let told = |record: &JobRecord| record.pending_since(pending_since);
+        let to_count = jobs.iter().filter(|record| told(record).is_none()).map(|record| record.job.id);
+        let counted = self.count_sent(to_count.collect(), pending_since).await?;
+        for (record, (id, letters)) in jobs.iter().zip(&mut letters) {
+            letters.pending = told(record).unwrap_or_else(|| counted.get(id).copied().unwrap_or_default());
+        }
+        Ok(letters)
+    }
+
+    /// The letters of each of these jobs that wait.
+    pub(super) async fn waiting_letters(&self, jobs: &[Uuid]) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
+        type Waiting = (Uuid, i64, Option<i64>, Option<i64>);
+        let waiting: Vec<Waiting> = on!(self.db.reader(), |pool| {
+            // What a server has claimed does not wait for the broker, and may be that of one that has died.
+            let mut wait = QueryBuilder::new(
+                "SELECT job_id, COUNT(*), MIN(CASE WHEN claimed_until IS NULL THEN due_at END), MIN(claimed_until)
+                FROM retries WHERE job_id IN ",
+            );
+            push_uuids(&mut wait, jobs.to_vec());
+            wait.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?
+        });
+        let of = |job: &Uuid| match waiting.iter().find(|(id, ..)| id == job) {
+            Some((_, count, since, until)) => JobLetters {
+                waiting: count.unsigned_abs(),
+                waiting_since: since.map(Timestamp::from_micros),
+                claimed_until: until.map(Timestamp::from_micros),
+                pending: 0,
+            },
+            None => JobLetters::default(),
+        };
+        Ok(jobs.iter().map(|job| (*job, of(job))).collect())
+    }
+
+    /// The letters of each of these jobs that it has sent since then, and that were not seen since.
+    async fn count_sent(&self, jobs: Vec<Uuid>, since: Timestamp) -> Result<HashMap<Uuid, u64>, StoreError> {
+        if jobs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let rows: Vec<(Uuid, i64)> = on!(self.db.reader(), |pool| {
+            let mut sent = QueryBuilder::new("SELECT job_id, COUNT(*) FROM job_letters WHERE state = 'sent' AND at > ");
+            sent.push_bind(since.as_micros()).push(" AND job_id IN ");
+            push_uuids(&mut sent, jobs);
+            sent.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?
+        });
+        Ok(rows.into_iter().map(|(job, count)| (job, count.unsigned_abs())).collect())
+    }
+
+    /// Whether letters of a job wait.
+    pub async fn has_waiting_letters(&self, job: Uuid) -> Result<bool, StoreError> {
+        const LOOK: &str = "SELECT EXISTS (SELECT 1 FROM retries WHERE job_id = $1)";
+        Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(LOOK).bind(job).fetch_one(pool).await?))
+    }
+}
