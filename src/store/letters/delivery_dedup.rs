@@ -27,6 +27,7 @@ use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{
+    delivery_entries::{Entry, encode, entries, marked_entries},
     intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded},
     rows::parse,
 };
@@ -37,9 +38,6 @@ use crate::{
         db::{Either, Tx, id_list::push_ids, on},
     },
 };
-
-/// Bytes of one entry: a fingerprint and a letter's id.
-const ENTRY: usize = 32;
 
 const ENTRIES: &str = "SELECT entries FROM pending_acks WHERE id = $1";
 
@@ -154,7 +152,7 @@ impl PendingAcks {
     pub(crate) async fn save(self, tx: &mut Tx) -> Result<(), StoreError> {
         const LOAD: &str = "SELECT entries, redelivered FROM pending_acks WHERE id = $1";
         const SAVE: &str = "UPDATE pending_acks SET entries = $1, redelivered = $2 WHERE id = $3";
-        let mut by_batch: HashMap<Uuid, Vec<(Fingerprint, LetterId)>> = HashMap::new();
+        let mut by_batch: HashMap<Uuid, Vec<Entry>> = HashMap::new();
         for (batch, fingerprint, letter) in self.used {
             by_batch.entry(batch).or_default().push((fingerprint, letter));
         }
@@ -206,26 +204,6 @@ async fn away(tx: &mut Tx, letters: Vec<LetterId>) -> Result<HashSet<LetterId>, 
         }
     }
     Ok(away)
-}
-
-pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = (Fingerprint, LetterId)> {
-    bytes.as_chunks::<ENTRY>().0.iter().map(|entry| {
-        let (fingerprint, id) = (u128_at(entry, 0), u128_at(entry, ENTRY / 2));
-        (Fingerprint(fingerprint), LetterId::from_uuid(Uuid::from_u128(id)))
-    })
-}
-
-/// With each whether RabbitMQ had delivered it before, as it had the first so many.
-fn marked_entries(bytes: &[u8], redelivered: i64) -> impl Iterator<Item = ((Fingerprint, LetterId), bool)> {
-    entries(bytes).zip((0..).map(move |n| n < redelivered))
-}
-
-fn u128_at(entry: &[u8; ENTRY], at: usize) -> u128 {
-    entry[at..at + ENTRY / 2].iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
-}
-
-fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item = u8> {
-    fingerprint.0.to_be_bytes().into_iter().chain(letter.as_uuid().into_bytes())
 }
 
 /// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its

@@ -9,6 +9,7 @@ pub(super) mod command_audit;
 pub(super) mod commands;
 pub(super) mod contents;
 pub(super) mod delivery_dedup;
+pub(crate) mod delivery_entries;
 pub(super) mod edits;
 pub(super) mod enrichment;
 pub(super) mod history;

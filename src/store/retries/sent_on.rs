@@ -17,7 +17,8 @@ use crate::{
         Store, StoreError,
         db::{Tx, on},
         letters::{
-            delivery_dedup::{entries, says_which, wait_for_others},
+            delivery_dedup::{says_which, wait_for_others},
+            delivery_entries::entries,
             intake::{Arrival, Fingerprint, SentOn},
         },
     },
