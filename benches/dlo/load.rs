@@ -17,7 +17,11 @@ use dead_letter_office::{demo::stand_ins::SlackStandIn, domain::filter::LetterFi
 use futures_util::{StreamExt, future::join_all};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::interval};
+use tokio::{
+    runtime::Builder,
+    task::{JoinSet, spawn_blocking},
+    time::interval,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -25,7 +29,7 @@ use crate::{
     database::TestDatabase,
     footprint::{Footprint, megabytes},
     full::{chosen, fill, queues},
-    server::{Server, Timing},
+    server::{Server, Timing, Visitor},
     setting,
     support::{
         postgres::Postgres,
@@ -124,7 +128,10 @@ impl Load<'_> {
             over.cancel();
             published
         };
-        let browsers = join_all((0..BROWSERS).map(|n| browse(server, n, &over)));
+        let browsers = spawn_blocking({
+            let (visitor, over) = (server.new_visitor(), over.clone());
+            move || browse_all(&visitor, &over)
+        });
         let (published, looks, digests) = tokio::join!(publishing, browsers, send_digests(server, &over));
         drained(vhost, database, self.letters + published).await;
         let rate = f64::from(published) / begun.elapsed().as_secs_f64();
@@ -135,7 +142,7 @@ impl Load<'_> {
         assert_eq!(retried, self.letters, "all that were there are retried");
         services.have(retried).await;
         println!("  {retried} were retried after {:.0} s at most", begun.elapsed().as_secs_f64());
-        (published, looks.concat())
+        (published, looks.expect("what the browsers saw"))
     }
 
     /// Begins to retry all letters there are, and names the job.
@@ -189,15 +196,21 @@ impl Services {
     }
 }
 
+/// Has all pages open until all is done, on this thread: what they take is not to be how long the publishing takes.
+fn browse_all(visitor: &Visitor, done: &CancellationToken) -> Vec<(usize, f64)> {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(join_all((0..BROWSERS).map(|n| browse(visitor, n, done)))).concat()
+}
+
 /// Has a page open until all is done. The milliseconds that looking at it again took, each with which page it was.
-async fn browse(server: &Server, n: usize, done: &CancellationToken) -> Vec<(usize, f64)> {
+async fn browse(visitor: &Visitor, n: usize, done: &CancellationToken) -> Vec<(usize, f64)> {
     let page = n / LOOKED_AT % PAGES.len();
-    let mut events = server.client.get(format!("{}/events", server.url)).send().await.expect("a stream");
+    let mut events = visitor.client.get(format!("{}/events", visitor.url)).send().await.expect("a stream");
     let mut looks = Vec::new();
     while let Some(event) = done.run_until_cancelled(events.chunk()).await {
         let event = event.expect("the stream is whole").expect("it goes on");
         if n.is_multiple_of(LOOKED_AT) && event.starts_with(b"event: changes") {
-            looks.push((page, server.look(PAGES[page]).await.0));
+            looks.push((page, visitor.look(PAGES[page]).await.0));
         }
     }
     looks

@@ -1,6 +1,7 @@
 //! A server of its own process: what it answers, how soon, and what it takes up.
 
 use std::{
+    ops::Deref,
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -23,8 +24,39 @@ pub const ROUNDS: usize = 60;
 /// A `dlo serve`, whose policies retry nothing.
 pub struct Server {
     process: Leashed,
+    visitor: Visitor,
+}
+
+impl Deref for Server {
+    type Target = Visitor;
+
+    fn deref(&self) -> &Visitor {
+        &self.visitor
+    }
+}
+
+/// Who asks a server.
+pub struct Visitor {
     pub url: String,
     pub client: Client,
+}
+
+impl Visitor {
+    fn of(url: String) -> Self {
+        // What is not used is closed soon, so that it is not counted among the server's descriptors.
+        let client = http().pool_idle_timeout(Duration::from_secs(1)).build().expect("a client for loopback");
+        Self { url, client }
+    }
+
+    /// Asks for a page once: how many milliseconds it takes, and how many bytes it is on the wire.
+    pub async fn look(&self, path: &str) -> (f64, usize) {
+        let begun = Instant::now();
+        let request = self.client.get(format!("{}{path}", self.url)).header("accept-encoding", "gzip");
+        let answer = request.send().await.expect("an answer");
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+        let bytes = answer.bytes().await.expect("a body").len();
+        (begun.elapsed().as_secs_f64() * 1_000.0, bytes)
+    }
 }
 
 /// Milliseconds, of many requests.
@@ -67,9 +99,12 @@ impl Server {
         let process = Leash::on(command).spawn();
         let line = process.line_with("listening on ", Duration::from_secs(60));
         let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
-        // What is not used is closed soon, so that it is not counted among the server's descriptors.
-        let client = http().pool_idle_timeout(Duration::from_secs(1)).build().expect("a client for loopback");
-        Self { process, url, client }
+        Self { process, visitor: Visitor::of(url) }
+    }
+
+    /// Another one, for another runtime.
+    pub fn new_visitor(&self) -> Visitor {
+        Visitor::of(self.url.clone())
     }
 
     /// Asks for a page some times, one after the other.
@@ -83,16 +118,6 @@ impl Server {
             }
         }
         Timing::of(times)
-    }
-
-    /// Asks for a page once: how many milliseconds it takes, and how many bytes it is on the wire.
-    pub async fn look(&self, path: &str) -> (f64, usize) {
-        let begun = Instant::now();
-        let request = self.client.get(format!("{}{path}", self.url)).header("accept-encoding", "gzip");
-        let answer = request.send().await.expect("an answer");
-        assert!(answer.status().is_success(), "{path}: {}", answer.status());
-        let bytes = answer.bytes().await.expect("a body").len();
-        (begun.elapsed().as_secs_f64() * 1_000.0, bytes)
     }
 
     /// The answer to a call of the API.
