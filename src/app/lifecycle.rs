@@ -2,7 +2,10 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    runtime::Handle,
+    signal::unix::{Signal, SignalKind, signal},
+};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
@@ -25,6 +28,8 @@ pub struct Lifecycle {
     /// Cancelled by a worker that ended although nobody asked it to.
     died: CancellationToken,
     workers: TaskTracker,
+    /// Where pages and API are answered: no worker keeps them waiting.
+    pages: Handle,
     board: WorkerBoard,
     interrupt: Signal,
     terminate: Signal,
@@ -32,11 +37,12 @@ pub struct Lifecycle {
 
 impl Lifecycle {
     /// Listens for SIGINT and SIGTERM from now on.
-    pub fn start() -> std::io::Result<Self> {
+    pub fn start(pages: Handle) -> std::io::Result<Self> {
         Ok(Self {
             stopping: CancellationToken::new(),
             died: CancellationToken::new(),
             workers: TaskTracker::new(),
+            pages,
             board: WorkerBoard::default(),
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -64,9 +70,18 @@ impl Lifecycle {
     }
 
     pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_on(name, work, &Handle::current());
+    }
+
+    /// Starts what answers pages and API.
+    pub fn spawn_web(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_on(name, work, &self.pages);
+    }
+
+    fn spawn_on(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static, runtime: &Handle) {
         let died = self.died.clone().drop_guard();
         let stopping = self.stopping.clone();
-        self.workers.spawn(async move {
+        let work = async move {
             // Dropped by a panic too.
             let died: DropGuard = died;
             work.await;
@@ -75,7 +90,8 @@ impl Lifecycle {
             } else {
                 tracing::error!(worker = name, "a worker ended by itself");
             }
-        });
+        };
+        self.workers.spawn_on(work, runtime);
     }
 
     /// Waits for the first signal, or for a worker's death, and then for the workers.

@@ -10,6 +10,7 @@ mod notify;
 mod people;
 mod reload;
 mod roles;
+mod runtimes;
 mod services;
 mod watch;
 mod web;
@@ -23,6 +24,7 @@ use std::{
 
 use reload::{Reload, Replaceable};
 use services::Services;
+use tokio::runtime::Handle;
 use web::Listeners;
 
 use crate::{
@@ -56,10 +58,11 @@ pub use lifecycle::Lifecycle;
 pub use people::People;
 pub use reload::ReadAgain;
 pub use roles::{Role, Roles};
+pub use runtimes::Runtimes;
 
 /// Runs the server until it is told to stop. On SIGHUP it reads its configuration again.
-pub async fn serve(config: Config, roles: Roles, again: ReadAgain) -> anyhow::Result<ExitCode> {
-    let lifecycle = Lifecycle::start()?;
+pub async fn serve(config: Config, roles: Roles, again: ReadAgain, pages: Handle) -> anyhow::Result<ExitCode> {
+    let lifecycle = Lifecycle::start(pages)?;
     let reload = Reload::listen(again)?;
     let replaceable = open(config, &roles, &lifecycle).await?;
     lifecycle.spawn("reading the configuration again", reload.run(replaceable, lifecycle.stopping()));

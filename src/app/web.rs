@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context;
 use ipnet::IpNet;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, runtime::Handle};
 
 use super::{Lifecycle, Services, watch};
 use crate::{
@@ -87,7 +87,7 @@ pub(super) fn start(
         closing: lifecycle.stopping(),
     };
     let app = AppState {
-        store: web::GuardedStore::new(services.store.reader()),
+        store: web::GuardedStore::new(services.store.reader().with_own_connections()),
         triage,
         policies: services.policies,
         rules: services.rules,
@@ -99,6 +99,7 @@ pub(super) fn start(
         digests: services.digests,
         getting_started: GettingStarted::new(watch::sources(config)?, services.changes.clone(), services.clock.clone()),
         tasks: lifecycle.tasks(),
+        background: Handle::current(),
         feed: services.feed.clone(),
         brokers: services.board,
         health: services.health,
@@ -126,12 +127,12 @@ pub(super) fn start(
         lifecycle.start_worker(certificate);
     }
     let app = Arc::new(app);
-    lifecycle.spawn("web", web::serve(listeners.web, web::router(Arc::clone(&app)), bounds, lifecycle.stopping()));
+    lifecycle.spawn_web("web", web::serve(listeners.web, web::router(Arc::clone(&app)), bounds, lifecycle.stopping()));
     tracing::info!("listening on {scheme}://{listen}");
     if let Some(listener) = listeners.probes {
         tracing::info!("probes and metrics on http://{}", listener.local_addr()?);
         let bounds = Bounds { limits: app.settings.limits, ..Bounds::default() };
-        lifecycle.spawn("probes", web::serve(listener, web::probes(app), bounds, lifecycle.stopping()));
+        lifecycle.spawn_web("probes", web::serve(listener, web::probes(app), bounds, lifecycle.stopping()));
     }
     warn_of_plain_http(config, listen.ip());
     Ok(())

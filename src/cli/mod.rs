@@ -17,9 +17,10 @@ use std::{
 use amqp_message::death::Reason;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use tokio::runtime::Handle;
 
 use crate::{
-    app::{self, ReadAgain, Roles, logging},
+    app::{self, ReadAgain, Roles, Runtimes, logging},
     config::{self, BrokerConfig, Config, ConfigError, Effective},
     demo,
     domain::policy::PolicyBook,
@@ -144,11 +145,11 @@ pub fn run() -> ExitCode {
         Err(error) => return fail(&error, USAGE_ERROR),
     };
     let again = ReadAgain { read: Box::new(move || read(cli.config.as_deref())), effective, filter };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
+    let runtimes = match Runtimes::start() {
+        Ok(runtimes) => runtimes,
         Err(error) => return fail(&error, 1),
     };
-    match runtime.block_on(execute(cli.command, config, again)) {
+    match runtimes.background.block_on(execute(cli.command, config, again, runtimes.pages.handle())) {
         Ok(code) => code,
         Err(error) => fail(&format_args!("{error:#}"), 1),
     }
@@ -168,9 +169,9 @@ fn without_configuration(command: &Command) -> Option<std::io::Result<ExitCode>>
     }
 }
 
-async fn execute(command: Command, config: Config, again: ReadAgain) -> anyhow::Result<ExitCode> {
+async fn execute(command: Command, config: Config, again: ReadAgain, pages: &Handle) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve { roles } => app::serve(config, roles, again).await,
+        Command::Serve { roles } => app::serve(config, roles, again, pages.clone()).await,
         Command::Config { set } => Ok(print(again.effective.text(set).as_bytes())?),
         Command::Check => Ok(app::check(&config).await),
         Command::Health { ready } => app::health(&config, ready).await,
@@ -185,7 +186,7 @@ async fn execute(command: Command, config: Config, again: ReadAgain) -> anyhow::
         Command::Decode(asked) => decode::run(&asked, &config),
         Command::User(command) => people::user(command, &config).await,
         Command::Token(command) => people::token(command, &config).await,
-        Command::Demo => demo::run(config).await,
+        Command::Demo => demo::run(config, pages.clone()).await,
         // Done before there was a configuration.
         Command::Completions { .. } | Command::Man { .. } | Command::Remote(_) => Ok(ExitCode::SUCCESS),
     }

@@ -18,6 +18,7 @@ mod types;
 mod world;
 
 use std::{process::ExitCode, time::Duration};
+use tokio::runtime::Handle;
 
 use amqp_message::death::Reason;
 
@@ -33,7 +34,7 @@ use crate::{
 const SUCCEEDED_AFTER: Duration = Duration::from_secs(60);
 
 /// Serves with a database of its own, which begins empty and is deleted at the end.
-pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
+pub async fn run(mut config: Config, pages: Handle) -> anyhow::Result<ExitCode> {
     let directory = std::env::temp_dir().join(format!("dlo-demo-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
     config.database.url = Secret::new(format!("sqlite://{}", directory.join("database.db").display()));
@@ -53,7 +54,7 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     let (page, _server) = control::open(switches.clone(), config.web.public_url.clone()).await?;
     tracing::info!("the demo's services: what they do, and how to mend and break them, at {page}");
     config.web.demo = Some(page);
-    let lifecycle = Lifecycle::start()?;
+    let lifecycle = Lifecycle::start(pages)?;
     let brokers = config.brokers.clone();
     app::open(config, &Roles::all(), &lifecycle).await?;
     for (name, broker) in brokers {

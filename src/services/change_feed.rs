@@ -58,6 +58,11 @@ impl ChangeFeed {
         self.known.subscribe()
     }
 
+    /// How many hear of it.
+    pub fn listeners(&self) -> u32 {
+        self.known.receiver_count().try_into().unwrap_or(u32::MAX)
+    }
+
     /// Without what was [heard](Self::heard) of other processes.
     pub fn subscribe_to_own(&self) -> watch::Receiver<Changes> {
         self.own.subscribe()

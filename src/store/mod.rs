@@ -116,6 +116,12 @@ impl StoreReader {
         Self { scope: scope(Right::Read), payloads: scope(Right::Payload), memo: Some(Arc::default()), ..self.clone() }
     }
 
+    /// The same on connections that nobody else uses.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Self {
+        Self { db: self.db.with_own_readers(), ..self.clone() }
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         on!(self.db.reader(), |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)?);

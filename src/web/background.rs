@@ -24,12 +24,13 @@ pub async fn begin(app: &Arc<AppState>, bulk: Bulk) -> Result<Begun, StoreError>
     let claimed = app.triage.begin(bulk).await?;
     let (job, (tell, ended)) = (claimed.job.id, oneshot::channel());
     let worker = Arc::clone(app);
-    app.tasks.spawn(async move {
+    let work = async move {
         let job = worker.triage.work_at(claimed, &worker.settings.closing).await;
         // Nobody waits for it any more.
         if let Err(Err(error)) = tell.send(job) {
             tracing::error!(error = %error, "a bulk action was interrupted; it continues");
         }
-    });
+    };
+    app.tasks.spawn_on(work, &app.background);
     Ok(Begun { job, ended })
 }

@@ -14,7 +14,7 @@ use axum::{
 use futures_util::{Stream, stream};
 use tokio::{
     sync::watch::Receiver,
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 use super::{
@@ -26,6 +26,10 @@ use crate::{config::AuthMode, domain::access::Right, services::change_feed::Chan
 
 /// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
+
+/// Each page that listens asks for something when it is told. So they are told one after the other, with this between two,
+/// and the last one after [`PACE`] at most.
+const APART: Duration = Duration::from_millis(10);
 
 /// A page that hears nothing for longer takes the server for gone.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
@@ -90,6 +94,8 @@ struct Watcher {
     /// What was told last of what has changed.
     told: String,
     told_at: Instant,
+    /// When its turn is among all that listen, from 0 to 1.
+    turn: f32,
     /// What this page was not told yet at all.
     untold: Vec<Told>,
 }
@@ -110,6 +116,7 @@ impl Watcher {
             visitor: request.extensions().get::<Visitor>().cloned(),
             told: String::new(),
             told_at: Instant::now(),
+            turn: fastrand::f32(),
             untold: vec![Told::Health, Told::Changes],
             app,
         }
@@ -153,13 +160,25 @@ impl Watcher {
     async fn wait_for_change(&mut self) -> Told {
         let sign_of_life = self.told_at + SIGN_OF_LIFE;
         sleep_until(sign_of_life.min(Instant::now() + PACE)).await;
+        let is_due = self.has_changed();
         // An error means that nobody is left to tell us anything; closing is not far then.
-        tokio::select! {
+        let told = tokio::select! {
             _ = self.changes.changed() => Told::Changes,
             _ = self.brokers.changed() => Told::Changes,
             _ = self.health.changed() => Told::Health,
             () = sleep_until(sign_of_life) => Told::Health,
+        };
+        // As long as there is always something new, each is told a PACE after its last turn.
+        if !is_due {
+            let all = APART.saturating_mul(self.app.feed.listeners());
+            sleep(all.min(PACE).mul_f32(self.turn)).await;
         }
+        told
+    }
+
+    fn has_changed(&self) -> bool {
+        let all = [self.changes.has_changed(), self.brokers.has_changed(), self.health.has_changed()];
+        all.into_iter().any(|has_changed| has_changed.unwrap_or_default())
     }
 
     fn health_now(&mut self) -> String {

@@ -79,6 +79,7 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, http::Request, middleware};
 use ipnet::IpNet;
+use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceBuilder;
 use tower_http::{
@@ -97,7 +98,7 @@ use crate::{
     domain::{
         self,
         group::{Group, GroupId},
-        job::JobLetters,
+        job::{JobLetters, JobRecord},
         letter::{Letter, LetterId},
         rule::RuleFailures,
     },
@@ -147,6 +148,8 @@ pub struct AppState {
     pub getting_started: GettingStarted,
     /// Where work goes on that outlives its request.
     pub tasks: TaskTracker,
+    /// The same for work that pages go before.
+    pub background: Handle,
     pub feed: ChangeFeed,
     pub brokers: BrokerBoard,
     /// What is wrong with this server.
@@ -215,7 +218,7 @@ impl AppState {
     }
 
     /// What is known of the letters of these jobs.
-    pub async fn job_letters(&self, jobs: &[Uuid]) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
+    pub async fn job_letters(&self, jobs: &[JobRecord]) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
         self.store().job_letters(jobs, self.clock.now().minus(self.settings.succeeded_after)).await
     }
 

@@ -126,23 +126,24 @@ impl Db {
             .application_name("dlo")
             .log_slow_statements(LevelFilter::Warn, slow);
         let renewal = Renewal::default();
-        let pool = PgPoolOptions::new()
-            .max_connections(POSTGRES_CONNECTIONS)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .before_acquire({
-                let renewal = renewal.clone();
-                move |_, connection| {
-                    let is_current = renewal.is_current(connection.age);
-                    Box::pin(async move { Ok(is_current) })
-                }
-            })
-            .after_connect(|connection, _| {
-                Box::pin(async move { connection.execute(SHORT_STATEMENTS).await.map(drop) })
-            })
-            .connect_with(options)
-            .await?;
+        let pool = postgres_pool(&renewal).connect_with(options).await?;
         let (read, write) = (Either::Postgres(pool.clone()), Either::Postgres(pool));
         Ok(Self { read, write, lock: Arc::default(), renewal, presence: Presence::default() })
+    }
+
+    /// The same database with readers that nobody else uses; they are opened when they are needed.
+    pub(crate) fn with_own_readers(&self) -> Self {
+        let read = match &self.read {
+            Either::Sqlite(pool) => {
+                let options = (*pool.connect_options()).clone();
+                Either::Sqlite(sqlite_pool(READERS).connect_lazy_with(options))
+            }
+            Either::Postgres(pool) => {
+                let options = (*pool.connect_options()).clone().application_name("dlo pages");
+                Either::Postgres(postgres_pool(&self.renewal).connect_lazy_with(options))
+            }
+        };
+        Self { read, ..self.clone() }
     }
 
     /// The SQLite file that [`open`](Self::open) would create, where there is none yet.
@@ -176,22 +177,8 @@ impl Db {
         if !is_in_memory(url, file) && !url.contains("mode=ro") {
             file::make_private(file);
         }
-        let pool = |connections| {
-            SqlitePoolOptions::new()
-                .max_connections(connections)
-                .acquire_timeout(ACQUIRE_TIMEOUT)
-                .idle_timeout(None)
-                .max_lifetime(None)
-                // Nothing lies between that could have been cut; a page would ask for that twenty times.
-                .test_before_acquire(false)
-                .before_acquire(|connection, _| {
-                    // SQLite ends a transaction by itself when the disk is full, and the driver goes on counting it.
-                    let is_usable = !connection.is_in_transaction();
-                    Box::pin(async move { Ok(is_usable) })
-                })
-        };
-        let write = pool(1).connect_with(first).await?;
-        let read = pool(READERS).connect_with(options).await?;
+        let write = sqlite_pool(1).connect_with(first).await?;
+        let read = sqlite_pool(READERS).connect_with(options).await?;
         let (read, write) = (Either::Sqlite(read), Either::Sqlite(write));
         Ok(Self { read, write, lock: Arc::default(), renewal: Renewal::default(), presence: Presence::default() })
     }
@@ -266,6 +253,33 @@ impl Db {
             Either::Postgres(pool) => Either::Postgres(pool.begin_with(BY_INDEX).await?),
         })
     }
+}
+
+fn postgres_pool(renewal: &Renewal) -> PgPoolOptions {
+    let renewal = renewal.clone();
+    PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .before_acquire(move |_, connection| {
+            let is_current = renewal.is_current(connection.age);
+            Box::pin(async move { Ok(is_current) })
+        })
+        .after_connect(|connection, _| Box::pin(async move { connection.execute(SHORT_STATEMENTS).await.map(drop) }))
+}
+
+fn sqlite_pool(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        // Nothing lies between that could have been cut; a page would ask for that twenty times.
+        .test_before_acquire(false)
+        .before_acquire(|connection, _| {
+            // SQLite ends a transaction by itself when the disk is full, and the driver goes on counting it.
+            let is_usable = !connection.is_in_transaction();
+            Box::pin(async move { Ok(is_usable) })
+        })
 }
 
 /// A SQLite database that is in no file.

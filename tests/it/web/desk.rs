@@ -45,6 +45,7 @@ use dead_letter_office::{
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 use uuid::Uuid;
@@ -253,6 +254,7 @@ impl Desk {
             digests: digests.clone(),
             getting_started: GettingStarted::new(BTreeMap::new(), changes.clone(), clock.clone()),
             tasks: TaskTracker::new(),
+            background: Handle::current(),
             feed: feed.clone(),
             brokers: board.clone(),
             health: health.clone(),
