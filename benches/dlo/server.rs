@@ -24,7 +24,7 @@ pub const ROUNDS: usize = 60;
 /// A `dlo serve`, whose policies retry nothing.
 pub struct Server {
     process: Leashed,
-    visitor: Visitor,
+    pub visitor: Visitor,
 }
 
 impl Deref for Server {

@@ -94,5 +94,5 @@ async fn sign_in(server: &mut Server, user: &str) {
     let cookies: Vec<&str> = cookies.filter_map(|cookie| cookie.split(';').next()).collect();
     let mut headers = HeaderMap::new();
     headers.insert(COOKIE, HeaderValue::from_str(&cookies.join("; ")).expect("a cookie"));
-    server.client = http().default_headers(headers).build().expect("a client");
+    server.visitor.client = http().default_headers(headers).build().expect("a client");
 }

@@ -18,9 +18,9 @@ mod types;
 mod world;
 
 use std::{process::ExitCode, time::Duration};
-use tokio::runtime::Handle;
 
 use amqp_message::death::Reason;
+use tokio::runtime::Handle;
 
 use people::People;
 use switches::Switches;
