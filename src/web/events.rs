@@ -95,7 +95,7 @@ struct Watcher {
     told: String,
     told_at: Instant,
     /// When its turn is among all that listen, from 0 to 1.
-    turn: f32,
+    turn: f64,
     /// What this page was not told yet at all.
     untold: Vec<Told>,
 }
@@ -116,7 +116,7 @@ impl Watcher {
             visitor: request.extensions().get::<Visitor>().cloned(),
             told: String::new(),
             told_at: Instant::now(),
-            turn: fastrand::f32(),
+            turn: fastrand::f64(),
             untold: vec![Told::Health, Told::Changes],
             app,
         }
@@ -170,8 +170,7 @@ impl Watcher {
         };
         // As long as there is always something new, each is told a PACE after its last turn.
         if !is_due {
-            let all = APART.saturating_mul(self.app.feed.listeners());
-            sleep(all.min(PACE).mul_f32(self.turn)).await;
+            sleep(wait_of(self.turn, self.app.feed.listeners())).await;
         }
         told
     }
@@ -200,5 +199,22 @@ impl Watcher {
             }
             Told::Health => Some(Event::default().event("health").data(self.health_now())),
         }
+    }
+}
+
+/// How long a change is kept from a page at its turn, from 0 to 1, among so many.
+fn wait_of(turn: f64, listeners: u32) -> Duration {
+    APART.saturating_mul(listeners).min(PACE).mul_f64(turn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_hear_of_a_change_one_after_the_other_and_the_last_within_a_second() {
+        assert_eq!(wait_of(1.0, 1), Duration::from_millis(10));
+        assert_eq!([0.0, 0.5, 1.0].map(|turn| wait_of(turn, 100)), [0, 500, 1_000].map(Duration::from_millis));
+        assert_eq!(wait_of(1.0, u32::MAX), PACE);
     }
 }

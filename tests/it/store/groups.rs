@@ -232,8 +232,15 @@ async fn what_does_not_come_back_in_time_has_succeeded(database: &TestDatabase) 
     assert_eq!((group.first_seen, group.last_seen), (NOON, later(90)));
     send(database, &letters[..1], later(7_200)).await;
     check(later(60), outcome(3, 1, 1)).await;
+    // The hour of that lies in the span as a whole, and is told by its counts.
+    database.take_in([an_arrival().returning(letters[0]).received(later(7_203))]).await;
+    check(later(60), outcome(3, 2, 0)).await;
+    send(database, &letters[..1], later(7_204)).await;
+    check(later(60), outcome(4, 2, 1)).await;
+    check(later(7_202), outcome(4, 2, 1)).await;
+    check(later(7_204), outcome(4, 2, 0)).await;
     let lately = database.outcome(later(7_205), NOON).await.unwrap();
-    assert_eq!(lately, outcome(1, 0, 0), "what was sent in the hour asked for, and is known since before");
+    assert_eq!(lately, outcome(2, 1, 0), "what was sent in the hour asked for, and is known since before");
 }
 
 async fn what_all_failed_again_is_no_longer_unknown(database: &TestDatabase) {

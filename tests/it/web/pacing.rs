@@ -152,7 +152,10 @@ async fn a_rate_is_kept_and_a_restart_neither_bursts_nor_repeats(office: &Office
     let status = office.job(&job).await;
     assert_eq!((&status["state"], &status["done"], &status["failed"]), (&json!("done"), &json!(200), &json!(0)));
     assert_eq!(office.outcome(&job).await, [0, 200, 0, 0, 0]);
-    office.desk.clock.advance(3_601 * SECOND);
+    office.desk.clock.advance(3_000 * SECOND);
+    let sent = sent as u64;
+    assert_eq!(office.outcome(&job).await, [0, 200 - sent, sent, 0, 0], "the first were sent more than an hour ago");
+    office.desk.clock.advance(601 * SECOND);
     assert_eq!(office.outcome(&job).await, [0, 0, 200, 0, 0]);
 }
 
