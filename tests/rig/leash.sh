@@ -15,23 +15,55 @@ while :; do
   esac
 done
 
+# What happens is said in this pipe, both ends of which are ours. What ends just before bash begins to wait for it would not
+# be noticed; what stands in a pipe is.
+exec {owner}<&0 {events}<> <(:)
+
 # Before the command is there: a SIGTERM that found no trap would end the leash and leave the command running.
+command='' terminated='' gone='' status=''
 terminate() { if [ -n "$command" ]; then kill -TERM "$command"; else terminated=yes; fi; }
-command='' watcher='' terminated=''
 trap terminate TERM
-trap 'kill "$watcher"' INT HUP
+trap 'echo gone >&"$events"' INT HUP
 
-exec {owner}<&0
-# Its own session is how we know later what the command started, even in process groups of their own as Chromium's.
-# In a script's background setsid needs no fork, so that $! is the command and the number of its session.
-setsid "$@" </dev/null {owner}<&- &
-command=$!
-exec 2>/dev/null # or bash would report each "Killed" below
-cat <&"$owner" >/dev/null &
+run() {
+  # Its own session is how we know later what the command started, even in process groups of their own as Chromium's.
+  # In a script's background setsid needs no fork, so that $! is the command and the number of its session.
+  setsid "$@" </dev/null {owner}<&- {events}<&- &
+  echo "began $!" >&"$events"
+  trap '' INT HUP TERM
+  exec 2>/dev/null # or bash would report each "Killed"
+  wait "$!"
+  echo "ended $?" >&"$events"
+}
+# A signal that comes just before this script begins to read is not noticed before the next event: there is one at least
+# every three seconds.
+watch() {
+  local said=0
+  until [ "$said" = 1 ]; do
+    read -r -t 3 <&"$owner"
+    said=$?
+    if [ "$said" -gt 128 ]; then echo tick >&"$events"; fi
+  done
+  echo gone >&"$events"
+}
+run "$@" &
+exec 2>/dev/null
+watch >/dev/null &
 watcher=$!
-if [ -n "$terminated" ]; then terminate; fi
 
-alive() { kill -0 "$1"; }
+next_event() {
+  local event='' value=''
+  read -r event value <&"$events"
+  case $event in
+    began) command=$value ;;
+    ended) status=$value ;;
+    gone) gone=yes ;;
+  esac
+}
+
+until [ -n "$command" ]; do next_event; done
+if [ -n "$terminated" ]; then terminate; fi
+until [ -n "$status$gone" ]; do next_event; done
 
 session_members() {
   local stat line pid state session
@@ -44,22 +76,10 @@ session_members() {
   done
 }
 
-# What comes just before bash begins to wait, a signal or the end of a child, it notices only when it wakes again. So it
-# does at least every three seconds: oftener, it is felt where dozens run.
-ticker=''
-while alive "$command" && alive "$watcher"; do
-  if [ -z "$ticker" ] || ! alive "$ticker"; then
-    sleep 3 </dev/null >/dev/null {owner}<&- &
-    ticker=$!
-  fi
-  wait -n
-done
-kill "$ticker"
-
-if alive "$command" && [ "$grace" != 0 ]; then
+if [ -z "$status" ] && [ "$grace" != 0 ]; then
   kill -TERM "$command"
   for ((tick = 0; tick < grace * 50; tick++)); do
-    alive "$command" || break
+    kill -0 "$command" || break
     sleep 0.02
   done
 fi
@@ -68,9 +88,8 @@ until members=$(session_members) && [ -z "$members" ]; do
   kill -KILL $members
   sleep 0.01
 done
+until [ -n "$status" ]; do next_event; done
 kill "$watcher"
-wait "$command"
-status=$?
 # What others have begun in the directory, which may die at this moment too, is not always seen at once.
 if [ -n "$remove" ]; then
   for ((tick = 0; tick < 100; tick++)); do

@@ -1,8 +1,15 @@
 //! Jobs as pages show them, and those that go on in the frame of every page.
 
 use crate::{
-    domain::{group::GroupId, job::JobRecord},
-    web::{AppState, error::WebError, view::job::JobView},
+    domain::{
+        group::{Group, GroupId},
+        job::JobRecord,
+    },
+    web::{
+        AppState,
+        error::WebError,
+        view::job::{self, JobView},
+    },
 };
 
 /// A job that goes on, in the frame of every page.
@@ -21,22 +28,44 @@ pub async fn running_jobs(app: &AppState) -> Result<Vec<JobLine>, WebError> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let line = |JobView { href, title, percent, state, .. }| JobLine { href, title, percent, state };
-    Ok(views(app, &found).await?.into_iter().map(line).collect())
+    let groups = groups_of(app, &found).await?;
+    Ok(found.iter().map(|record| JobLine::new(record, group_of(record, &groups))).collect())
+}
+
+impl JobLine {
+    /// By its own figures: those of its letters that wait would have to be counted for every page.
+    fn new(record: &JobRecord, group: Option<&Group>) -> Self {
+        let JobRecord { job, progress, .. } = record;
+        let done = if record.is_retry() { progress.sent } else { job.done };
+        Self {
+            href: job::href(job.id),
+            title: job::title(record, group),
+            percent: job::percent(done + job.failed + job.skipped, job.total),
+            state: job.state.as_str(),
+        }
+    }
 }
 
 /// Jobs as pages show them.
 pub async fn views(app: &AppState, records: &[JobRecord]) -> Result<Vec<JobView>, WebError> {
-    let group = |record: &JobRecord| -> Option<GroupId> {
-        let [group] = *record.bulk.as_ref()?.filter.groups.as_slice() else { return None };
-        Some(group)
-    };
-    let groups: Vec<GroupId> = records.iter().filter_map(group).collect();
-    let (letters, groups) = (app.job_letters(records).await?, app.store().groups_by_id(&groups).await?);
+    let (letters, groups) = (app.job_letters(records).await?, groups_of(app, records).await?);
     let now = app.clock.now();
-    let view = |(record, (_, letters)): (&JobRecord, &(_, _))| {
-        let group = groups.iter().find(|one| Some(one.id) == group(record));
-        JobView::new(record, letters, group, now)
-    };
+    let view =
+        |(record, (_, letters)): (&JobRecord, &(_, _))| JobView::new(record, letters, group_of(record, &groups), now);
     Ok(records.iter().zip(&letters).map(view).collect())
+}
+
+/// The groups that jobs are about.
+async fn groups_of(app: &AppState, records: &[JobRecord]) -> Result<Vec<Group>, WebError> {
+    let groups: Vec<GroupId> = records.iter().filter_map(only_group).collect();
+    Ok(app.store().groups_by_id(&groups).await?)
+}
+
+fn group_of<'g>(record: &JobRecord, groups: &'g [Group]) -> Option<&'g Group> {
+    groups.iter().find(|group| Some(group.id) == only_group(record))
+}
+
+fn only_group(record: &JobRecord) -> Option<GroupId> {
+    let [group] = *record.bulk.as_ref()?.filter.groups.as_slice() else { return None };
+    Some(group)
 }

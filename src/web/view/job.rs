@@ -56,8 +56,6 @@ pub struct JobView {
     pub can_undo: bool,
     pub errors: Vec<String>,
     pub errors_left_out: u64,
-    /// `43 %`
-    pub percent: String,
 }
 
 /// One of its figures, with its share of the bar.
@@ -107,7 +105,6 @@ impl JobView {
         let pacing = record.bulk.as_ref().map(|bulk| bulk.pacing).unwrap_or_default();
         let goes_on = job.goes_on();
         let is_bulk = record.bulk.is_some();
-        let handled = if is_retry { job.total.saturating_sub(outcome.to_send) } else { job.over() };
         Self {
             id: job.id,
             href: href(job.id),
@@ -136,11 +133,15 @@ impl JobView {
             can_undo: !goes_on && record.bulk.as_ref().is_some_and(crate::domain::job::Bulk::can_be_undone),
             errors: job.errors.iter().take(20).map(|error| text::one_line(error)).collect(),
             errors_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
-            percent: format!("{} %", u128::from(handled.min(job.total)) * 100 / u128::from(job.total.max(1))),
             is_retry,
             goes_on,
         }
     }
+}
+
+/// `43 %`
+pub fn percent(handled: u64, total: u64) -> String {
+    format!("{} %", u128::from(handled.min(total)) * 100 / u128::from(total.max(1)))
 }
 
 /// `payloads edited, 20 per second`
@@ -189,7 +190,7 @@ fn figures(counts: &[Count], total: u64) -> Vec<Figure> {
     counts.iter().map(figure).collect()
 }
 
-fn title(record: &JobRecord, group: Option<&Group>) -> String {
+pub fn title(record: &JobRecord, group: Option<&Group>) -> String {
     let n = number::thousands(record.job.total);
     let Some(bulk) = &record.bulk else {
         return match &*record.job.action {

@@ -135,14 +135,15 @@ impl Leashed {
         self.output.lock().lines.clone()
     }
 
-    /// The process id of the command: the leash's first child.
+    /// The process id of the command, which is the one that a child of the leash has started.
     ///
     /// # Panics
     /// When the command has ended.
     pub fn command_pid(&self) -> u32 {
-        let leash = self.child.id();
-        let children = std::fs::read_to_string(format!("/proc/{leash}/task/{leash}/children")).unwrap_or_default();
-        children.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("the command runs")
+        children(self.child.id())
+            .into_iter()
+            .find_map(|child| children(child).first().copied())
+            .expect("the command runs")
     }
 
     /// Sends SIGTERM to the command itself, as an operator would.
@@ -177,34 +178,46 @@ impl Leashed {
     ///
     /// # Panics
     /// When it does not die in time.
-    #[expect(clippy::disallowed_methods, reason = "it is called in Drop too, where nothing can be awaited")]
     pub fn kill(&mut self) -> ExitStatus {
+        let status = self.let_go();
+        status.unwrap_or_else(|| {
+            panic!("process {} is not dead {DEATH_TIMEOUT:?} after its leash was let go", self.child.id())
+        })
+    }
+
+    /// Lets go of the leash and waits until the command is dead; `None` when it does not die in time.
+    #[expect(clippy::disallowed_methods, reason = "it is called in Drop too, where nothing can be awaited")]
+    fn let_go(&mut self) -> Option<ExitStatus> {
         self.lifeline = None;
         let begin = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
+        while begin.elapsed() < DEATH_TIMEOUT {
+            let status = self.child.try_wait().expect("the child can be waited for");
+            if status.is_some() {
                 return status;
             }
-            // A panic while a test panics already would abort all the others.
-            let is_overdue = begin.elapsed() > DEATH_TIMEOUT && !thread::panicking();
-            assert!(
-                !is_overdue,
-                "process {} is not dead {DEATH_TIMEOUT:?} after its leash was let go",
-                self.child.id()
-            );
             thread::sleep(POLL_INTERVAL);
         }
+        None
     }
 }
 
 impl Drop for Leashed {
     fn drop(&mut self) {
-        self.kill();
-        if thread::panicking() {
-            let id = self.child.id();
-            eprintln!("--- output of process {id}:\n{}", self.lines().join("\n"));
+        // A panic while a test panics already would abort all the others.
+        if !thread::panicking() {
+            self.kill();
+            return;
         }
+        let id = self.child.id();
+        let end = self.let_go().map_or_else(|| "does not die".to_owned(), |status| status.to_string());
+        eprintln!("--- output of process {id} ({end}):\n{}", self.lines().join("\n"));
     }
+}
+
+/// The oldest first.
+fn children(pid: u32) -> Vec<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// What a command prints, kept by a thread that reads on, so that the command is never held up by a full pipe.
