@@ -304,50 +304,47 @@ on_both!(
     two_copies_that_failed_again_are_each_known_once,
 );
 
+/// Records the second while the transaction of the first is under way, and does `meanwhile` before that can end.
+async fn record_in_turn(
+    database: &TestDatabase,
+    (first, second): (&IntakeBatch<'_>, &IntakeBatch<'_>),
+    meanwhile: impl FnOnce(),
+) -> (Recorded, Recorded) {
+    let server = database.server().unwrap();
+    let mut lock = server.begin().await.unwrap();
+    sqlx::query("LOCK TABLE letters").execute(&mut *lock).await.unwrap();
+    let second = async {
+        waiting(server, 1).await;
+        let unlock = async {
+            waiting(server, 2).await;
+            meanwhile();
+            lock.rollback().await.unwrap();
+        };
+        tokio::join!(database.record(second), unlock).0
+    };
+    let (first, second) = tokio::join!(database.record(first), second);
+    (first.unwrap()[0], second.unwrap()[0])
+}
+
 /// The connection is cut while one server commits, and RabbitMQ delivers to another at once.
 #[tokio::test]
 async fn what_another_server_commits_at_this_moment_is_known() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    let server = database.server().unwrap();
-    let mut lock = server.begin().await.unwrap();
-    sqlx::query("LOCK TABLE letters").execute(&mut *lock).await.unwrap();
     let first = an_arrival();
     let (arrivals, again) = ([first.clone()], [first.again()]);
-    let (one, other) = (batch("main", &arrivals), batch("main", &again));
-    let one_after_the_other = async {
-        waiting(server, 1).await;
-        let unlock = async {
-            waiting(server, 2).await;
-            lock.rollback().await.unwrap();
-        };
-        tokio::join!(database.record(&other), unlock).0
-    };
-    let (one, other) = tokio::join!(database.record(&one), one_after_the_other);
-    assert_eq!((one.unwrap(), other.unwrap()), (vec![Recorded::New(first.id)], vec![Recorded::Redelivered(first.id)]));
+    let recorded = record_in_turn(&database, (&batch("main", &arrivals), &batch("main", &again)), || {}).await;
+    assert_eq!(recorded, (Recorded::New(first.id), Recorded::Redelivered(first.id)));
 }
 
 /// A server is delivered a message, its connection is cut, and another that is redelivered it commits at this moment.
 #[tokio::test]
 async fn a_connection_that_is_cut_while_it_waits_for_another_server_is_known() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    let server = database.server().unwrap();
-    let mut lock = server.begin().await.unwrap();
-    sqlx::query("LOCK TABLE letters").execute(&mut *lock).await.unwrap();
     let first = an_arrival();
     let (arrivals, again) = ([first.clone()], [first.again()]);
     let is_cut = AtomicBool::new(false);
     let late = IntakeBatch { is_cut: &|| is_cut.load(Ordering::SeqCst), ..batch("main", &arrivals) };
-    let late = async {
-        waiting(server, 1).await;
-        let cut_and_unlock = async {
-            waiting(server, 2).await;
-            is_cut.store(true, Ordering::SeqCst);
-            lock.rollback().await.unwrap();
-        };
-        tokio::join!(database.record(&late), cut_and_unlock).0
-    };
-    let quick = batch("main", &again);
-    let (quick, late) = tokio::join!(database.record(&quick), late);
-    let [quick, late] = [quick, late].map(|recorded| recorded.unwrap()[0]);
-    assert_eq!((quick, late), (Recorded::New(again[0].id), Recorded::Redelivered(again[0].id)));
+    let cut = || is_cut.store(true, Ordering::SeqCst);
+    let recorded = record_in_turn(&database, (&batch("main", &again), &late), cut).await;
+    assert_eq!(recorded, (Recorded::New(again[0].id), Recorded::Redelivered(again[0].id)));
 }
