@@ -10,6 +10,8 @@ const WIDTH: u64 = 100;
 pub struct OutcomeView {
     /// Whether anything was sent back at all.
     pub is_any: bool,
+    /// Nothing is known of any of it yet.
+    pub is_pending: bool,
     pub shares: [Share; 3],
     /// How much of it succeeded: `64 %`.
     pub percent: String,
@@ -47,6 +49,7 @@ impl OutcomeView {
         let succeeded = u128::from(outcome.succeeded()) * 100 / u128::from(sent.max(1));
         Self {
             is_any: sent > 0,
+            is_pending: sent > 0 && outcome.pending >= sent,
             percent: format!("{succeeded} %"),
             told: if sent > 0 { told } else { "none retried".to_owned() },
             shares,

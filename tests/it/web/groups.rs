@@ -297,6 +297,8 @@ async fn what_was_sent_back_heals_or_comes_back() {
         assert!(overview.words(".outcome-box ul").contains(expected), "{}", overview.words(".outcome-box"));
     };
     shown("0 succeeded 0 failed again 3 pending").await;
+    let row = desk.page("/groups").await.words(".list-row .row-outcome");
+    assert!(row.starts_with("pending ; 3 retried: 0 succeeded, 0 failed again, 3 pending"), "{row}");
     desk.clock.advance(MINUTE);
     let back = failed_with(dead_in("orders"), "x").with(|arrival| arrival.returning = Some(ids[0]));
     desk.receive(back.received(NOON.plus(MINUTE))).await;
