@@ -8,6 +8,9 @@ endif
 # Tests mostly wait for servers, so more of them run at once than there are processors.
 export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 
+# How long each test that searches at random does so, in milliseconds.
+export ARBTEST_BUDGET_MS ?= 300
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check test screenshots soak docs frameworks bench lint validate package clean
 
@@ -36,7 +39,7 @@ screenshots: setup ## of every page in light and dark at 390 and 1280 px, into t
 	  cargo test --features crash-points --test it -- web::browser::looks::every_page
 
 soak: setup ## as test with larger numbers: more kills, more messages, longer lives; takes several times as long
-	DLO_TEST_SOAK=1 DLO_TEST_REQUIRE=all cargo test --features crash-points
+	DLO_TEST_SOAK=1 ARBTEST_BUDGET_MS=10000 DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 docs: ## writes the pages of docs/reference that are made from the program
 	DLO_WRITE_DOCS=1 cargo test --features crash-points --test it -- docs::

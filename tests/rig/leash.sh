@@ -66,13 +66,13 @@ if [ -n "$terminated" ]; then terminate; fi
 until [ -n "$status$gone" ]; do next_event; done
 
 session_members() {
-  local stat line pid state session
+  local stat line fields
   for stat in /proc/[0-9]*/stat; do
     read -r line <"$stat" || continue
-    pid=${line%% *}
     # After the name in brackets, which may hold anything: state, parent, group, session.
-    read -r state _ _ session _ <<<"${line##*) }"
-    if [ "$session" = "$command" ] && [ "$state" != Z ]; then echo "$pid"; fi
+    # shellcheck disable=SC2206 # numbers and a letter
+    fields=(${line##*) })
+    if [ "${fields[3]}" = "$command" ] && [ "${fields[0]}" != Z ]; then echo "${line%% *}"; fi
   done
 }
 

@@ -75,7 +75,7 @@ struct CutShort {
 
 async fn check_retry_dies_at(cut: CutShort) {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let n_letters = soak(150, 1_500);
+    let n_letters = soak(50, 1_500);
     for database in TestDatabase::both() {
         let queue_type = QueueType::Quorum;
         let vhost = flooded(rabbit, &database, queue_type, n_letters).await;

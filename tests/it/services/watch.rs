@@ -272,9 +272,7 @@ async fn a_broker_that_goes_down_is_told_and_its_queues_are_not() {
     let _consumer = consume(&connection, "orders").await;
     await_level(&watch.management, "orders", |level| level.consumers == Some(1)).await;
     assert_eq!(watch.look().await, []);
-    // A node that is killed within seconds of a declaration may forget it.
-    vhost.eval("mnesia:sync_log()");
-    rabbit.kill();
+    rabbit.stop().await;
     let (minutes, change) = watch.until_told().await;
     assert!(minutes == 3 && matches!(change, Change::Raised(Concern::Unreachable { .. })), "{minutes} {change:?}");
     for _ in 0..60 {

@@ -5,13 +5,14 @@
 
 use std::{
     io::Write,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use amqp_message::{error_report::ErrorReport, field::FieldValue, message::Properties};
 use axum::{body::Body, http::Request};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use dead_letter_office::domain::{command::Command, letter::LetterId};
+use regex::Regex;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
@@ -104,6 +105,10 @@ async fn letter(desk: &Desk, message_type: Option<&str>, body: Vec<u8>) -> Lette
 }
 
 /// Every part of the secret that is long enough, as text, in hex and in base64.
+static NEEDLES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(&needles().iter().map(|one| regex::escape(one)).collect::<Vec<_>>().join("|")).unwrap()
+});
+
 fn needles() -> Vec<String> {
     const PART: usize = 7;
     let parts = SECRET.as_bytes().windows(PART).map(|part| String::from_utf8(part.to_vec()).unwrap());
@@ -119,10 +124,10 @@ fn needles() -> Vec<String> {
 
 /// What is told where nothing may be.
 fn told(what: &str, text: &str) -> Option<String> {
-    let found = needles().into_iter().find_map(|needle| Some((text.find(&needle)?, needle)));
-    found.map(|(at, needle)| {
-        let from = text.floor_char_boundary(at.saturating_sub(200));
-        format!("{what} tells {needle}: …{}", &text[from..text.ceil_char_boundary((at + 100).min(text.len()))])
+    NEEDLES.find(text).map(|found| {
+        let from = text.floor_char_boundary(found.start().saturating_sub(200));
+        let to = text.ceil_char_boundary((found.start() + 100).min(text.len()));
+        format!("{what} tells {}: …{}", found.as_str(), &text[from..to])
     })
 }
 

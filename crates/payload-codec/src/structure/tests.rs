@@ -180,6 +180,5 @@ fn anything_is_read_or_refused() {
             _ = compact(&any, format);
         }
         Ok(())
-    })
-    .budget_ms(2_000);
+    });
 }

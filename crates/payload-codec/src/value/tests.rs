@@ -201,8 +201,7 @@ fn any_value_comes_back_as_it_went_and_one_edit_changes_one_value() {
         let text = to_json(&write(&edited), Format::MessagePack, &Limits::default()).unwrap();
         assert_eq!(patch(&body, &text, Format::MessagePack, &Limits::default()), Ok(write(&edited)), "{shown}");
         Ok(())
-    })
-    .budget_ms(1_000);
+    });
 }
 
 fn as_cbor(value: &rmpv::Value) -> ciborium::Value {
@@ -236,8 +235,7 @@ fn what_libraries_write_of_cbor_comes_back_as_it_went() {
         let shown = to_json(&body, Format::Cbor, &Limits::default()).unwrap();
         assert_eq!(patch(&body, &shown, Format::Cbor, &Limits::default()), Ok(body), "{shown}");
         Ok(())
-    })
-    .budget_ms(500);
+    });
 }
 
 #[test]
@@ -307,6 +305,5 @@ fn any_bytes_are_shown_or_refused() {
             assert_eq!(patch(&body, &shown, format, &Limits::default()), Ok(body.clone()));
         }
         Ok(())
-    })
-    .budget_ms(500);
+    });
 }

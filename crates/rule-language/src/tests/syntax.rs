@@ -137,7 +137,7 @@ fn any_texts_are_read_as_cel_reads_them() {
             Ok(())
         };
         on_fixed_cases(&mut case);
-        arbtest(&mut case).size_max(4_096).budget_ms(2_000);
+        arbtest(&mut case).size_max(4_096);
         assert!(n_read > 20, "{n_read}");
     });
 }

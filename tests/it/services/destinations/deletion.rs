@@ -123,7 +123,7 @@ fn try_again_every(vhost: &Vhost, milliseconds: u32) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deleting_beside_a_publisher_loses_nothing() {
     const IN_EACH: usize = 25;
-    let terms = soak(4, 12);
+    let terms = soak(2, 12);
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let service = Service::start(&vhost, "orders").await;

@@ -1,6 +1,9 @@
 //! How it looks, to whom it looks so, and how much it takes.
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use amqp_message::field::FieldValue;
 use axum::http::Method;
@@ -29,23 +32,28 @@ async fn every_page_fits_is_readable_and_light() {
     let (Some(scene), Some(axe)) = (Scene::watching(&desk).await, axe()) else { return };
     scene.browser.devtools("Network.enable", json!({})).await;
     trouble_would_be_heard_of(&scene).await;
+    let screenshots = std::env::var_os("DLO_TEST_SCREENSHOTS").map(PathBuf::from);
+    let appearances = if screenshots.is_some() { &APPEARANCES } else { soak(&APPEARANCES[..2], &APPEARANCES) };
     println!("{:>8} {:>8} {:>6}  page", "bytes", "requests", "CLS");
     let mut barriers = Vec::new();
     for path in &paths {
         println!("{}", weighs_little_and_comes_from_here(&scene, path).await);
-        for width in soak(&[390, 768, 1280][..], &[390, 768, 1024, 1280, 1920]) {
+        for width in soak(&[390, 768, 1280][..], &ALL_WIDTHS) {
             scene.browser.set_viewport(*width, 900).await;
             fits(&scene, path, *width).await;
+        }
+        scene.ask(&axe).await;
+        for width in soak(&[390, 1280][..], &ALL_WIDTHS) {
             // What a bar at the edge of the window covers counts as too small to be hit: here none covers anything.
             scene.browser.set_viewport(*width, 10_000).await;
-            barriers.extend(barriers_of(&scene, path, (*width, &axe)).await);
+            barriers.extend(barriers_of(&scene, path, *width).await);
         }
-        for theme in ["light", "dark"] {
+        for (theme, width) in appearances {
             scene.browser.set_media_feature("prefers-color-scheme", theme).await;
-            for width in [390, 1280] {
-                scene.browser.set_viewport(width, 900).await;
-                is_readable(&scene, path, theme).await;
-                keep_screenshot(&scene, path, theme, width).await;
+            scene.browser.set_viewport(*width, 900).await;
+            is_readable(&scene, path, theme).await;
+            if let Some(folder) = &screenshots {
+                keep_screenshot(&scene, folder, path, (theme, *width)).await;
             }
         }
     }
@@ -55,12 +63,17 @@ async fn every_page_fits_is_readable_and_light() {
     scene.check_quiet().await;
 }
 
+/// Of phones, of tablets and small windows, and of desktops.
+const ALL_WIDTHS: [u32; 5] = [390, 768, 1024, 1280, 1920];
+
+/// The first two have each theme, and each set of parts that a narrow or a wide page shows.
+const APPEARANCES: [(&str, u32); 4] = [("light", 1280), ("dark", 390), ("light", 390), ("dark", 1280)];
+
 /// Where somebody wants to look at all pages, see `make screenshots`.
-async fn keep_screenshot(scene: &Scene, path: &str, theme: &str, width: u32) {
-    let Some(folder) = std::env::var_os("DLO_TEST_SCREENSHOTS") else { return };
+async fn keep_screenshot(scene: &Scene, folder: &Path, path: &str, (theme, width): (&str, u32)) {
     let name: String = path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
-    let file = std::path::Path::new(&folder).join(format!("{name}-{width}-{theme}.png"));
-    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("{name}-{width}-{theme}.png"));
+    std::fs::create_dir_all(folder).unwrap();
     scene.browser.screenshot(&file).await;
 }
 
@@ -320,17 +333,17 @@ pub async fn is_readable(scene: &Scene, path: &str, theme: &str) {
 
 /// What keeps people from using the page by the rules of [axe-core](https://github.com/dequelabs/axe-core). Contrasts are
 /// looked at [apart](is_readable), in less time.
-async fn barriers_of(scene: &Scene, path: &str, (width, axe): (u32, &str)) -> Vec<String> {
-    let found = scene.ask(&format!("{axe}; ({AXE})()")).await;
+async fn barriers_of(scene: &Scene, path: &str, width: u32) -> Vec<String> {
+    let found = scene.ask(BARRIERS).await;
     found.as_array().unwrap().iter().map(|one| format!("{path} at {width}: {one}")).collect()
 }
 
-const AXE: &str = "async () => {
+const BARRIERS: &str = "(async () => {
     const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
     const options = { runOnly, resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } };
     const { violations } = await axe.run(document, options);
     return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(' ')}`);
-}";
+})()";
 
 async fn the_first_tab_leads_past_the_navigation(scene: &Scene) {
     scene.open("/letters").await;

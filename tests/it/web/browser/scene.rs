@@ -19,7 +19,7 @@ use super::{
 };
 use crate::support::{
     browser::Browser,
-    process::{wait_for, wait_until},
+    process::{wait_for, wait_to_see, wait_until},
 };
 
 /// Collects what goes wrong on any page, over all pages of a session. That a request is cut off because the page is
@@ -42,6 +42,10 @@ const WATCH: &str = "
 /// what it has put in listens to nothing before that mark is gone.
 const AT_REST: &str = "document.readyState === 'complete'
     && !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, .htmx-added')";
+
+/// Where the page is, and what it says of its requests and of the server.
+const SAID: &str = "location.pathname + location.search + ['#connection', '#health', '#busy', '#toasts']
+    .map((part) => document.querySelector(part)).filter((it) => it?.checkVisibility()).map((it) => ' | ' + it.innerText).join('')";
 
 const IS_SHOWN: &str = "(at) => Boolean(at?.checkVisibility({ visibilityProperty: true }))";
 
@@ -153,13 +157,16 @@ impl Scene {
     /// Waits until an expression holds in the page, which may be about to be replaced.
     #[track_caller]
     pub fn sees<'a>(&'a self, expression: &str) -> impl Future<Output = ()> + use<'a> {
-        let script = format!("Boolean({expression})");
+        let script = format!("Boolean({expression}) || ({SAID})");
         let expression = expression.to_owned();
         let at = std::panic::Location::caller();
         async move {
             let what = format!("{expression} ({at})");
-            let holds = async || self.browser.evaluate(&script).await.is_ok_and(|answer| answer == true);
-            wait_until(&what, PATIENCE, holds).await;
+            let holds = async || match self.browser.evaluate(&script).await {
+                Ok(Value::Bool(true)) => Ok(()),
+                seen => Err(seen),
+            };
+            wait_to_see(&what, PATIENCE, holds).await;
         }
     }
 

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use serde_json::Value;
-
 use super::{
     super::{
         desk::Desk,
@@ -12,15 +10,21 @@ use super::{
     scene::{Scene, letters},
     typing::Key,
 };
+use crate::support::soak;
 
 const PAGES: [&str; 9] =
     ["/", "/letters", "/groups", "/scheduled", "/queues", "/schemas", "/rules", "/digests", "/activity"];
 
-/// The addresses in the main part that are pages, without what is saved or belongs to others.
-const LINKS: &str = "[...document.querySelectorAll('#main a[href]')]
-    .filter((link) => link.origin === location.origin && !link.hasAttribute('download') && !link.target && !link.hash)
-    .filter((link) => !/^\\/(api|assets|docs)\\//.test(link.pathname))
-    .map((link) => link.getAttribute('href'))";
+/// The addresses in the main part that are pages, without what is saved or belongs to others; and with each, what htmx goes
+/// by when it is clicked on, of its own and of what it is in.
+const LINKS: &str = "(() => {
+    const said = (it) => [...it.attributes].filter(({ name }) => name.startsWith('hx-')).map(({ name, value }) => name + value);
+    const goesBy = (link) => { const all = []; for (let it = link; it; it = it.parentElement) all.push(...said(it)); return all; };
+    return [...document.querySelectorAll('#main a[href]')]
+        .filter((link) => link.origin === location.origin && !link.hasAttribute('download') && !link.target && !link.hash)
+        .filter((link) => !/^\\/(api|assets|docs)\\//.test(link.pathname))
+        .map((link) => [link.getAttribute('href'), goesBy(link).join(' ').replace(/[0-9a-f-]{36}/g, 'ID')]);
+})()";
 
 /// One main part with something in it, one navigation, and no element twice.
 const IS_ONE_PAGE: &str = "(() => {
@@ -65,9 +69,8 @@ async fn check(scene: &Scene, how: &str) {
     assert_eq!(scene.ask(IS_ONE_PAGE).await, "", "{how}");
 }
 
-async fn links(scene: &Scene) -> Vec<String> {
-    let Value::Array(links) = scene.ask(LINKS).await else { panic!("a list of links") };
-    links.iter().map(|link| link.as_str().unwrap().to_owned()).collect()
+async fn links(scene: &Scene) -> Vec<(String, String)> {
+    serde_json::from_value(scene.ask(LINKS).await).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -87,8 +90,10 @@ async fn every_link_leads_to_one_page_and_back() {
         scene.open(&page).await;
         check(&scene, &page).await;
         let here = scene.address().await;
-        for link in links(&scene).await {
-            if !clicked.insert((shape(&page), shape(&link))) {
+        for (link, goes_by) in links(&scene).await {
+            // What leads to the same by the same does so from each page.
+            let from = soak(String::new(), shape(&page));
+            if !clicked.insert((from, shape(&link), goes_by)) {
                 continue;
             }
             let click = "(href) => [...document.querySelectorAll('#main a[href]')]
