@@ -47,6 +47,14 @@ impl Command {
         }
     }
 
+    /// How long it waits before it does anything.
+    pub const fn delay(&self) -> Duration {
+        match self {
+            Self::Retry { delay, .. } => *delay,
+            _ => Duration::ZERO,
+        }
+    }
+
     /// The queue that it names to send to.
     pub fn queue(&self) -> Option<&str> {
         match self {

@@ -18,8 +18,8 @@ pub struct Preflight {
     pub refused: Vec<(String, u64)>,
     /// Where they go, the most first.
     pub queues: Vec<TargetQueue>,
-    /// Of their groups: so many times one of the letters was retried, and so many of those failed again.
-    pub sent: u64,
+    /// Of their groups: of so many retries the outcome is known, and so many of those failed again.
+    pub ended: u64,
     pub failed_again: u64,
 }
 
@@ -31,6 +31,8 @@ pub struct TargetQueue {
     pub letters: u64,
     /// How it stands, where its broker is watched.
     pub level: Option<QueueLevel>,
+    /// Its broker says which queues there are, and this is none.
+    pub is_missing: bool,
     /// Retries into it are paused.
     pub is_paused: bool,
 }
@@ -69,6 +71,12 @@ impl TargetQueue {
         if self.is_paused {
             return Some(format!("Retries into {} are paused: they wait until it is resumed.", self.name));
         }
+        if self.is_missing {
+            return Some(format!(
+                "There is no queue {}: what is retried becomes an open dead letter again.",
+                self.name
+            ));
+        }
         let level = self.level.as_ref()?;
         if level.known_consumers() == Some(0) {
             return Some(format!("{} has no consumers: what is retried waits there.", self.name));
@@ -95,11 +103,11 @@ impl Preflight {
         if let Some(trouble) = self.queues.iter().find_map(TargetQueue::trouble) {
             return advice(Way::Wait, trouble);
         }
-        let (sent, failed) = (self.sent, self.failed_again.min(self.sent));
-        if sent >= TELLING && failed * 2 > sent {
-            let (sent, failed) = (thousands(sent), thousands(failed));
+        let (ended, failed) = (self.ended, self.failed_again.min(self.ended));
+        if ended >= TELLING && failed * 2 > ended {
+            let (ended, failed) = (thousands(ended), thousands(failed));
             let why = format!(
-                "Of {sent} earlier retries {failed} failed again. If the cause is still there, all of them fail again."
+                "Of {ended} earlier retries {failed} failed again. If the cause is still there, all of them fail again."
             );
             return advice(Way::Canary, why);
         }
@@ -121,6 +129,7 @@ mod tests {
             name: "orders".to_owned(),
             letters: 9,
             level: Some(level),
+            is_missing: false,
             is_paused: false,
         }
     }
@@ -136,19 +145,21 @@ mod tests {
         check(few.clone(), Way::AtOnce, "");
         check(Preflight { total: 501, ..few.clone() }, Way::Canary, "many");
         check(
-            Preflight { sent: 10, failed_again: 6, ..few.clone() },
+            Preflight { ended: 10, failed_again: 6, ..few.clone() },
             Way::Canary,
             "Of 10 earlier retries 6 failed again",
         );
-        check(Preflight { sent: 10, failed_again: 5, ..few.clone() }, Way::AtOnce, "");
-        check(Preflight { sent: 4, failed_again: 4, ..few.clone() }, Way::AtOnce, "");
+        check(Preflight { ended: 10, failed_again: 5, ..few.clone() }, Way::AtOnce, "");
+        check(Preflight { ended: 4, failed_again: 4, ..few.clone() }, Way::AtOnce, "");
         check(Preflight { queues: vec![queue(Some(0), 0, None)], ..few.clone() }, Way::Wait, "orders has no consumers");
         check(Preflight { queues: vec![queue(Some(1), 10, Some(10))], ..few.clone() }, Way::Wait, "Full");
         let mut growing = queue(Some(1), 500, None);
         growing.level.as_mut().unwrap().grows_by = Some(3);
         check(Preflight { queues: vec![growing], ..few.clone() }, Way::Wait, "orders grows by 3 messages a second");
         let unknown = TargetQueue { level: None, ..queue(None, 0, None) };
-        check(Preflight { queues: vec![unknown], ..few.clone() }, Way::AtOnce, "");
+        check(Preflight { queues: vec![unknown.clone()], ..few.clone() }, Way::AtOnce, "");
+        let missing = TargetQueue { is_missing: true, ..unknown };
+        check(Preflight { queues: vec![missing], ..few.clone() }, Way::Wait, "There is no queue orders");
         check(
             Preflight { queues: vec![TargetQueue { is_paused: true, ..queue(Some(1), 0, None) }], ..few.clone() },
             Way::Wait,

@@ -32,17 +32,14 @@ const LEASE: Duration = Duration::from_secs(30);
 impl Triage {
     /// Writes down the letters of a retry that is held back, and lets it begin.
     pub(super) async fn freeze(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
-        let ClaimedBulk { mut job, bulk, begun } = claimed;
+        let due_from = due_from(&claimed);
+        let ClaimedBulk { mut job, bulk, .. } = claimed;
         let store = self.acting(&bulk.by);
         let mut sweep = store.sweep(&bulk.filter, bulk.until).await?;
         while !stop.is_cancelled() {
             let (ids, now) = (store.next_of(&mut sweep, PORTION).await?, self.clock.now());
             if ids.is_empty() {
-                let begins = match bulk.command {
-                    Command::Retry { delay, .. } => begun.plus(delay).max(now),
-                    _ => now,
-                };
-                job.total = self.store.frozen_all(job.id, bulk.pacing.first_stage(), begins).await?;
+                job.total = self.store.frozen_all(job.id, bulk.pacing.first_stage(), due_from.max(now)).await?;
                 self.held_back.notify();
                 return Ok(job);
             }
@@ -118,6 +115,8 @@ impl Triage {
             return Ok(false);
         };
         let stays = held.stays();
+        // Who resumes it says when it is looked at next, and not that it need not wait.
+        let next_at = next_at.max(due_from(&held.claimed));
         let to = match held.claimed.bulk.pacing.step(&held.progress(stage, next_at), now) {
             Step::Release { most, next_at } => return self.release(&held, most, next_at, now).await,
             Step::Wait { next_at } => Advance { next_at: Some(next_at), ..stays },
@@ -201,6 +200,11 @@ impl Triage {
         let waits = self.store.has_waiting_letters(job).await?;
         self.store.all_taken_back(job, waits.then(|| self.clock.now().plus(LOOK))).await
     }
+}
+
+/// When the first letter of a job is due, however often it is paused before.
+fn due_from(claimed: &ClaimedBulk) -> Timestamp {
+    claimed.begun.plus(claimed.bulk.command.delay())
 }
 
 fn refused(letters: &[LetterId], why: &Refusal) -> CommandReport {

@@ -18,15 +18,19 @@ use crate::{
     store::{StoreError, StoreReader},
 };
 
+/// For how long a broker's list of its queues says which there are.
+const CURRENT: Duration = Duration::from_secs(5 * 60);
+
 /// Queues that are told of.
 const QUEUES: usize = 20;
 
 impl Triage {
-    /// What a retry of all that a filter lets through, and that was received until then, would meet.
+    /// What a retry of all that a filter lets through, and that was received until then, would meet. What was sent after
+    /// `pending_since` has not succeeded yet.
     pub async fn preflight(
         &self,
         filter: &LetterFilter,
-        until: Timestamp,
+        [until, pending_since]: [Timestamp; 2],
         queue: Option<&str>,
         by: &Actor,
     ) -> Result<Preflight, StoreError> {
@@ -43,12 +47,13 @@ impl Triage {
         }
         refused.extend(self.dangerous(&store, &whole).await?);
         refused.retain(|(_, letters)| *letters > 0);
-        let groups = groups(&store, &whole).await?;
+        let mut groups = groups(&store, &whole).await?;
+        store.add_unknown(&mut groups, pending_since).await?;
         Ok(Preflight {
             total,
             refused,
-            queues: targets(&store, &facets, queue).await?,
-            sent: groups.iter().map(|group| group.outcome.sent).sum(),
+            queues: targets(&store, &facets, queue, self.clock.now()).await?,
+            ended: groups.iter().map(|group| group.outcome.sent.saturating_sub(group.outcome.pending)).sum(),
             failed_again: groups.iter().map(|group| group.outcome.failed_again).sum(),
         })
     }
@@ -134,6 +139,7 @@ async fn targets(
     store: &StoreReader,
     facets: &[FacetCount],
     named: Option<&str>,
+    now: Timestamp,
 ) -> Result<Vec<TargetQueue>, StoreError> {
     let mut letters: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for facet in facets {
@@ -146,12 +152,14 @@ async fn targets(
     queues.truncate(QUEUES);
     let names: Vec<&str> = queues.iter().map(|((_, queue), _)| *queue).collect();
     let pauses = store.queue_pauses().await?;
-    let mut levels = store.watched_queues_named(&names).await?;
+    let (mut levels, brokers) = (store.watched_queues_named(&names).await?, store.watched_brokers().await?);
+    let answers = |broker: &str| brokers.iter().any(|it| it.name == broker && it.has_answered(now.minus(CURRENT)));
     let target = |((broker, name), letters): ((&str, &str), u64)| {
         let place = levels.iter().position(|watched| watched.broker == broker && watched.level.name == name);
         let level = place.map(|place| levels.swap_remove(place).level);
         let is_paused = pauses.iter().any(|pause| pause.is_of(broker, name));
-        TargetQueue { broker: broker.to_owned(), name: name.to_owned(), letters, level, is_paused }
+        let is_missing = level.is_none() && answers(broker);
+        TargetQueue { broker: broker.to_owned(), name: name.to_owned(), letters, level, is_missing, is_paused }
     };
     Ok(queues.into_iter().map(target).collect())
 }

@@ -28,6 +28,13 @@ pub struct WatchedBroker {
     pub hints: Vec<SettingHint>,
 }
 
+impl WatchedBroker {
+    /// Whether it has said since then which queues there are.
+    pub fn has_answered(&self, since: Timestamp) -> bool {
+        self.looked_at > Some(since) && self.problem.is_none()
+    }
+}
+
 /// One of its queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchedQueue {

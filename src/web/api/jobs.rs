@@ -27,7 +27,7 @@ use crate::{
         problem::Problem,
         query::{JobQuery, Listed, listed_page},
         security::CurrentUser,
-        view::{job::Silence, time::timestamp},
+        view::{job::begins_at, silence::Silence, time::timestamp},
     },
 };
 
@@ -64,6 +64,9 @@ pub struct JobStatus {
     /// then. Null otherwise.
     #[schema(format = DateTime)]
     waits_until: Option<String>,
+    /// When the first of its letters is due, where it was told to wait; null once that is over.
+    #[schema(format = DateTime)]
+    begins_at: Option<String>,
     #[schema(format = DateTime)]
     created_at: String,
     created_by: String,
@@ -105,6 +108,7 @@ pub struct PacingStatus {
 impl JobStatus {
     pub(super) fn new(record: JobRecord, letters: &JobLetters, now: Timestamp) -> Self {
         let waits_until = Silence::of(&record, letters, now).map(|silence| timestamp(silence.until));
+        let begins_at = begins_at(&record, now).map(timestamp);
         let outcome = record.is_retry().then(|| {
             let JobOutcome { to_send, pending, succeeded, failed_again, not_sent } = record.outcome(letters);
             Outcome { to_send, pending, succeeded, failed_again, not_sent }
@@ -130,6 +134,7 @@ impl JobStatus {
             failed: job.failed,
             skipped: job.skipped,
             waits_until,
+            begins_at,
             errors: job.errors,
             created_at: timestamp(at),
             created_by: by.to_string(),

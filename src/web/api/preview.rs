@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use super::{
     bulk::{BulkAction, BulkOrder},
     edit_preview::EditPreview,
+    group_item::pending_since,
     words,
 };
 use crate::{
@@ -35,7 +36,7 @@ pub struct ActionPreview {
     refused: Vec<Refused>,
     /// Of a retry: the queues that letters go to, those with most letters first; twenty at most.
     queues: Vec<PreviewedQueue>,
-    /// Of a retry: how often letters of the same error groups, or else queues and types, were retried before,
+    /// Of a retry: of how many earlier retries of the same error groups, or else queues and types, the outcome is known,
     earlier_retries: u64,
     /// and how many of these retries failed again.
     failed_again: u64,
@@ -117,7 +118,8 @@ pub async fn preview(
     user: CurrentUser,
     JsonBody(bulk): JsonBody<ActionOfFilter>,
 ) -> Result<Json<ActionPreview>, WebError> {
-    let preflight = app.triage.preflight(&bulk.filter, bulk.until, bulk.command.queue(), &user).await?;
+    let times = [bulk.until, pending_since(&app)];
+    let preflight = app.triage.preflight(&bulk.filter, times, bulk.command.queue(), &user).await?;
     let Command::Retry { .. } = bulk.command else {
         let Preflight { total, .. } = preflight;
         let reason = String::new();
@@ -146,7 +148,7 @@ pub async fn preview(
         total: preflight.total,
         refused: refused.collect(),
         queues: preflight.queues.iter().map(PreviewedQueue::from).collect(),
-        earlier_retries: preflight.sent,
+        earlier_retries: preflight.ended,
         failed_again: preflight.failed_again,
         suggestion: Some(advice.way.as_str()),
         reason: advice.why,

@@ -275,7 +275,7 @@ async fn confirmation(
         return Ok(Confirmation::new(all, whole));
     }
     let filter = of_group(group.id, status);
-    let preflight = app.triage.preflight(&filter, now, None, by).await?;
+    let preflight = app.triage.preflight(&filter, [now, now.minus(app.settings.succeeded_after)], None, by).await?;
     Ok(Confirmation { preflight: Some(PreflightView::new(&preflight)), ..Confirmation::new(all, whole) })
 }
 

@@ -168,7 +168,7 @@ async fn confirmation(
     if count == 0 || !filter.statuses.iter().any(|status| command.allowed_in().contains(status)) {
         return Ok(None);
     }
-    let preflight = app.triage.preflight(&filter, now, None, by).await?;
+    let preflight = app.triage.preflight(&filter, [now, now.minus(app.settings.succeeded_after)], None, by).await?;
     let status = match &*filter.statuses {
         [one] => *one,
         _ => Status::Open,

@@ -198,6 +198,9 @@ fn verb(action: &str, has_detail: bool) -> String {
         ("undo", _) => "undid the last change of",
         ("wake", _) => "woke",
         ("reveal", _) => "revealed hidden values of",
+        ("pause", _) => "paused",
+        ("resume", _) => "resumed",
+        ("cancel", _) => "cancelled",
         (other, _) => return name(other),
     };
     known.to_owned()
@@ -206,6 +209,9 @@ fn verb(action: &str, has_detail: bool) -> String {
 fn of_letters(entry: &AuditEntry, verb: String, subjects: &Subjects) -> Sentence {
     let letters = number::plural(entry.letters, "dead letter");
     let sentence = Sentence { verb, object: letters.clone(), href: None, is_name: false };
+    if let Some(job) = entry.subject.strip_prefix("job ") {
+        return Sentence { object: "a job".to_owned(), href: Some(format!("/jobs/{job}")), ..sentence };
+    }
     let Ok(id) = Uuid::try_parse(&entry.subject) else { return sentence };
     if let Some(group) = subjects.groups.get(&GroupId::from_uuid(id)) {
         let verb = format!("{} {letters} of the group", sentence.verb);
@@ -260,6 +266,7 @@ mod tests {
         let gone = Uuid::from_u128(3).to_string();
         check(Area::Letters, "retry", &gone, 1, ("retried a dead letter that is gone", None));
         check(Area::Letters, "retry", &gone, 7, ("retried 7 dead letters", None));
+        check(Area::Letters, "cancel", "job 7", 0, ("cancelled a job", Some("/jobs/7")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    group, number, text,
+    group, number, silence, text,
     time::{self, Moment},
 };
 use crate::{
@@ -17,10 +17,7 @@ use crate::{
         number::exact,
         pacing::{Canary, Pace, Pacing, Stage},
     },
-    services::{
-        scheduler,
-        triage::{bulk, scope},
-    },
+    services::triage::scope,
 };
 
 /// The bar is a hundred wide.
@@ -67,32 +64,6 @@ pub struct Figure {
     pub width: u64,
 }
 
-/// A server that works at a job, or sends letters of it, says nothing: most likely it has died.
-pub struct Silence {
-    /// It is that which sends letters.
-    is_of_letters: bool,
-    since: Duration,
-    /// Another takes over then.
-    pub until: Timestamp,
-}
-
-impl Silence {
-    /// A server that lives is heard of more often.
-    const LEAST: Duration = Duration::from_secs(15);
-
-    pub fn of(record: &JobRecord, letters: &JobLetters, now: Timestamp) -> Option<Self> {
-        let JobRecord { job, bulk, progress, .. } = record;
-        let is_worked_at = bulk.is_some() && job.state == JobState::Running && progress.next_at.is_none();
-        let of = |is_of_letters, claimed_until: Option<Timestamp>, lease| {
-            let until = claimed_until.filter(|until| *until > now)?;
-            let since = Duration::from_secs(now.since(until.minus(lease)).as_secs());
-            (since >= Self::LEAST).then_some(Self { is_of_letters, since, until })
-        };
-        let of_letters = of(true, letters.claimed_until, scheduler::LEASE);
-        of_letters.or_else(|| of(false, progress.claimed_until.filter(|_| is_worked_at), bulk::LEASE))
-    }
-}
-
 pub fn href(job: Uuid) -> String {
     format!("/jobs/{job}")
 }
@@ -120,11 +91,16 @@ impl JobView {
                 .collect::<Vec<_>>()
                 .join(", "),
             figures: figures(&counts, job.total),
-            sentence: [sentence(record, &outcome, pacing), skipped(job.skipped), silence(record, letters, now)]
-                .into_iter()
-                .filter(|sentence| !sentence.is_empty())
-                .collect::<Vec<_>>()
-                .join(" "),
+            sentence: [
+                sentence(record, &outcome, pacing),
+                skipped(job.skipped),
+                begins(record, now),
+                silence::told(record, letters, now),
+            ]
+            .into_iter()
+            .filter(|sentence| !sentence.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
             is_alarming: job.state == JobState::Stopped,
             changes: goes_on || outcome.pending > 0 || outcome.to_send > 0,
             can_pause: is_retry && is_bulk && (job.state == JobState::Running || is_unsent(job.state, &outcome)),
@@ -257,14 +233,16 @@ fn skipped(n: u64) -> String {
     format!("{n} skipped: somebody else has dealt with them meanwhile, or they have come in again.")
 }
 
-fn silence(record: &JobRecord, letters: &JobLetters, now: Timestamp) -> String {
-    let Some(silence) = Silence::of(record, letters, now) else { return String::new() };
-    let (who, what) = match silence.is_of_letters {
-        true => ("that is sending some of them", "sends them"),
-        false => ("that carries it out", "goes on"),
-    };
-    let until = time::format(silence.until, "%H:%M:%S UTC");
-    format!("The server {who} has not been heard of for {}; another {what} after {until}.", exact(silence.since))
+/// When the first of its letters is due, as long as it waits for that.
+pub fn begins_at(record: &JobRecord, now: Timestamp) -> Option<Timestamp> {
+    let at = record.at.plus(record.bulk.as_ref()?.command.delay());
+    (at > now && record.job.state != JobState::Cancelled).then_some(at)
+}
+
+fn begins(record: &JobRecord, now: Timestamp) -> String {
+    let Some(at) = begins_at(record, now) else { return String::new() };
+    let wait = Duration::from_secs(at.since(now).as_secs());
+    format!("The first is due in {}, at {}.", exact(wait), time::format(at, "%H:%M:%S UTC"))
 }
 
 fn stopped(record: &JobRecord) -> String {

@@ -44,6 +44,7 @@ pub mod rule;
 pub mod rule_help;
 pub mod run;
 pub mod schema;
+pub mod silence;
 pub mod small_chart;
 pub mod spark;
 pub mod tally;

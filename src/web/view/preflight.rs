@@ -33,10 +33,10 @@ impl PreflightView {
             figures.push((known(consumers), noun(consumers, "consumer")));
             figures.push((known(messages), format!("{} in the queue", noun(messages, "message"))));
         }
-        if preflight.sent > 0 {
-            let succeeded = preflight.sent.saturating_sub(preflight.failed_again);
-            let percent = u128::from(succeeded) * 100 / u128::from(preflight.sent);
-            figures.push((format!("{percent} %"), format!("of {} did not fail again", retries(preflight.sent))));
+        if preflight.ended > 0 {
+            let succeeded = preflight.ended.saturating_sub(preflight.failed_again);
+            let percent = u128::from(succeeded) * 100 / u128::from(preflight.ended);
+            figures.push((format!("{percent} %"), format!("of {} did not fail again", retries(preflight.ended))));
         }
         let refused = preflight
             .refused

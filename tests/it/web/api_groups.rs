@@ -119,8 +119,8 @@ async fn all_letters_of_a_filter_are_acted_on_in_the_background() {
     assert_eq!(answer.header("location"), format!("/api/v1/jobs/{}", started["job"].as_str().unwrap()));
     let job = ended(&desk, started).await;
     let expected = json!({"id": job["id"], "action": "discard", "state": "done", "total": 3, "done": 3, "failed": 0, "skipped": 0,
-        "errors": [], "errors_left_out": 0, "waits_until": null, "created_at": "2026-11-21T12:00:00.000000Z", "created_by": "local user",
-        "outcome": null, "edited": false, "pacing": null});
+        "errors": [], "errors_left_out": 0, "waits_until": null, "begins_at": null, "created_at": "2026-11-21T12:00:00.000000Z",
+        "created_by": "local user", "outcome": null, "edited": false, "pacing": null});
     assert_eq!(job, expected);
     assert_eq!((desk.status(ids[2]).await, desk.status(others[0]).await), (Status::Discarded, Status::Open));
     let detail =

@@ -34,6 +34,7 @@ on_both!(
     a_canary_that_does_not_stops_the_rest,
     what_is_paused_is_not_sent_until_it_is_resumed,
     what_was_all_scheduled_at_once_is_paused_too,
+    what_is_to_wait_waits_however_often_it_is_paused,
     what_is_cancelled_is_open_again,
     what_fails_before_its_confirm_counts,
     two_servers_send_each_letter_once,
@@ -245,6 +246,27 @@ async fn what_was_all_scheduled_at_once_is_paused_too(office: &Office) {
     assert_eq!(office.outcome(&job).await, [0, 30, 0, 0, 0]);
 }
 
+async fn what_is_to_wait_waits_however_often_it_is_paused(office: &Office) {
+    alike(&office.desk, "orders", "x", 40).await;
+    let canary = json!({"first": 5, "wait": "10s", "at_most_failed_percent": 10});
+    for how in [json!({"rate": 1}), json!({"spread": "1h"}), json!({ "canary": canary }), json!({})] {
+        let mut delayed = json!({"delay": "10m"});
+        delayed.as_object_mut().unwrap().extend(how.as_object().unwrap().clone());
+        let job = office.begin(delayed).await;
+        for _ in 0..2 {
+            assert_eq!(office.control(&job, "pause").await["state"], "paused");
+            office.control(&job, "resume").await;
+            office.triage.take_up(&office.stop).await.unwrap();
+            assert_eq!(office.go_on(5 * SECOND).await, 0, "{how}");
+            assert_ne!(office.job(&job).await["begins_at"], Value::Null, "{how}");
+        }
+        office.desk.clock.advance(590 * SECOND);
+        assert!(office.go_on(5 * SECOND).await > 0, "{how}");
+        assert_eq!(office.job(&job).await["begins_at"], Value::Null);
+        office.desk.post(&format!("{job}/cancel"), &json!({})).await;
+    }
+}
+
 async fn what_is_cancelled_is_open_again(office: &Office) {
     alike(&office.desk, "orders", "x", 20).await;
     let job = office.begin(json!({"rate": 4})).await;
@@ -357,9 +379,11 @@ async fn what_can_be_known_beforehand_is_said(office: &Office) {
     for id in &ids[..6] {
         office.desk.retry_ends(*id, RetryOutcome::Confirmed).await;
     }
+    let ask = json!({"action": "retry", "filter": {"status": "open"}});
+    let told = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
+    assert_eq!(told["earlier_retries"], 0, "it is too early to tell");
     office.fails_again(&ids[..6]).await;
     office.desk.receive(super::dead::dead_somewhere()).await;
-    let ask = json!({"action": "retry", "filter": {"status": "open"}});
     let told = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
     assert_eq!((&told["total"], &told["earlier_retries"], &told["failed_again"]), (&json!(9), &json!(6), &json!(6)));
     assert_eq!((&told["suggestion"], &told["refused"][0]["letters"]), (&json!("canary"), &json!(1)));
