@@ -14,6 +14,7 @@ use crate::{
         group::{Group, GroupFilter},
         letter::Status,
         preflight::{Preflight, TargetQueue},
+        rights::{QueueScope, Right},
     },
     store::{StoreError, StoreReader},
 };
@@ -52,7 +53,7 @@ impl Triage {
         Ok(Preflight {
             total,
             refused,
-            queues: targets(&store, &facets, queue, self.clock.now()).await?,
+            queues: targets(&store, &facets, queue, (&by.scope(Right::Act), self.clock.now())).await?,
             ended: groups.iter().map(|group| group.outcome.sent.saturating_sub(group.outcome.pending)).sum(),
             failed_again: groups.iter().map(|group| group.outcome.failed_again).sum(),
         })
@@ -139,7 +140,7 @@ async fn targets(
     store: &StoreReader,
     facets: &[FacetCount],
     named: Option<&str>,
-    now: Timestamp,
+    (seen, now): (&QueueScope, Timestamp),
 ) -> Result<Vec<TargetQueue>, StoreError> {
     let mut letters: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for facet in facets {
@@ -158,7 +159,7 @@ async fn targets(
         let place = levels.iter().position(|watched| watched.broker == broker && watched.level.name == name);
         let level = place.map(|place| levels.swap_remove(place).level);
         let is_paused = pauses.iter().any(|pause| pause.is_of(broker, name));
-        let is_missing = level.is_none() && answers(broker);
+        let is_missing = level.is_none() && seen.includes(broker, name) && answers(broker);
         TargetQueue { broker: broker.to_owned(), name: name.to_owned(), letters, level, is_missing, is_paused }
     };
     Ok(queues.into_iter().map(target).collect())

@@ -108,9 +108,10 @@ pub struct PacingStatus {
 impl JobStatus {
     pub(super) fn new(record: JobRecord, letters: &JobLetters, now: Timestamp) -> Self {
         let waits_until = Silence::of(&record, letters, now).map(|silence| timestamp(silence.until));
-        let begins_at = begins_at(&record, now).map(timestamp);
+        let outcome = record.outcome(letters);
+        let begins_at = begins_at(&record, &outcome, now).map(timestamp);
         let outcome = record.is_retry().then(|| {
-            let JobOutcome { to_send, pending, succeeded, failed_again, not_sent } = record.outcome(letters);
+            let JobOutcome { to_send, pending, succeeded, failed_again, not_sent } = outcome;
             Outcome { to_send, pending, succeeded, failed_again, not_sent }
         });
         let JobRecord { job, by, at, bulk, progress } = record;

@@ -94,7 +94,7 @@ impl JobView {
             sentence: [
                 sentence(record, &outcome, pacing),
                 skipped(job.skipped),
-                begins(record, now),
+                begins(record, &outcome, now),
                 silence::told(record, letters, now),
             ]
             .into_iter()
@@ -233,14 +233,14 @@ fn skipped(n: u64) -> String {
     format!("{n} skipped: somebody else has dealt with them meanwhile, or they have come in again.")
 }
 
-/// When the first of its letters is due, as long as it waits for that.
-pub fn begins_at(record: &JobRecord, now: Timestamp) -> Option<Timestamp> {
+/// When the first of its letters is due, as long as any waits for that.
+pub fn begins_at(record: &JobRecord, outcome: &JobOutcome, now: Timestamp) -> Option<Timestamp> {
     let at = record.at.plus(record.bulk.as_ref()?.command.delay());
-    (at > now && record.job.state != JobState::Cancelled).then_some(at)
+    (at > now && outcome.to_send > 0).then_some(at)
 }
 
-fn begins(record: &JobRecord, now: Timestamp) -> String {
-    let Some(at) = begins_at(record, now) else { return String::new() };
+fn begins(record: &JobRecord, outcome: &JobOutcome, now: Timestamp) -> String {
+    let Some(at) = begins_at(record, outcome, now) else { return String::new() };
     let wait = Duration::from_secs(at.since(now).as_secs());
     format!("The first is due in {}, at {}.", exact(wait), time::format(at, "%H:%M:%S UTC"))
 }

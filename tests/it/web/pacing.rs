@@ -265,6 +265,13 @@ async fn what_is_to_wait_waits_however_often_it_is_paused(office: &Office) {
         assert_eq!(office.job(&job).await["begins_at"], Value::Null);
         office.desk.post(&format!("{job}/cancel"), &json!({})).await;
     }
+    // What was taken back is not due.
+    alike(&office.desk, "orders", "x", 3).await;
+    let job = office.begin(json!({"delay": "10m"})).await;
+    assert_ne!(office.job(&job).await["begins_at"], Value::Null);
+    office.desk.post(&format!("{job}/undo"), &json!({})).await.expect(202);
+    wait_until("it to be undone", PATIENCE, async || office.outcome(&job).await[0] == 0).await;
+    assert_eq!(office.job(&job).await["begins_at"], Value::Null);
 }
 
 async fn what_is_cancelled_is_open_again(office: &Office) {

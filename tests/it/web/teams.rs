@@ -28,6 +28,7 @@ use super::{
     events::next_change,
     groups::sort,
     sign_in::{PASSWORD, Visit, by_password, signed_in},
+    watch::looks,
 };
 use crate::support::{databases::Lent, process::wait_until};
 
@@ -372,6 +373,16 @@ async fn what_one_sees_and_may_not_do_is_disabled_with_the_reason() {
         let told = call(&desk, &of_dora, Method::POST, "/api/v1/actions/preview", &edit).await.expect(200).json();
         assert_eq!(told["edit"]["letters"][0]["id"], ours.to_string());
         assert_eq!(told["edit"]["letters_tried"], 1);
+        // A queue that is not there is said to be missing, and one that they do not see is not.
+        looks(&desk, vec![Some(Vec::new())]).await;
+        let trouble = async |order: Value| {
+            let told = call(&desk, &of_dora, Method::POST, "/api/v1/actions/preview", &order).await.expect(200).json();
+            told["queues"][0]["trouble"].clone()
+        };
+        let retry = json!({"action": "retry", "filter": {"status": "open"}});
+        assert!(trouble(retry).await.as_str().unwrap().starts_with("There is no queue "));
+        let elsewhere = json!({"action": "retry", "filter": {"status": "open"}, "queue": "bravo-orders"});
+        assert_eq!(trouble(elsewhere).await, Value::Null);
         // Nor does it go to a queue that is not theirs to act on.
         let path = format!("/api/v1/letters/{ours}/retry");
         let to_theirs = call(&desk, &of_dora, Method::POST, &path, &json!({"queue": "bravo-orders"})).await;
