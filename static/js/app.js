@@ -11,7 +11,7 @@ import "./rows.js";
 import "./times.js";
 
 // What only some pages have is fetched when there is something of it.
-const PARTS = { chart: ".chart-bars", edit: "#text", pace: ".pace-box", payload: "#payload" };
+const PARTS = { chart: ".chart-bars", edit: "#text", pace: ".pace-box", payload: "#payload", unsaved: "[data-unsaved]" };
 const fetchParts = () => Object.entries(PARTS).forEach(([name, at]) => one(at) && import(`./${name}.js`));
 
 document.addEventListener("htmx:afterSettle", fetchParts);

@@ -11,6 +11,16 @@ export const on = (type, selector, handle) =>
     if (found) handle(found, event);
   });
 
+// Whether a field holds something else than what the page came with.
+export const isChanged = (field) => {
+  if (field.matches("select")) {
+    const usual = [...field.options].findLast((option) => option.defaultSelected) ?? field.options[0];
+    return field.selectedOptions[0] !== usual;
+  }
+  if (field.matches("[type=checkbox], [type=radio]")) return field.checked !== field.defaultChecked;
+  return (field.value ?? "") !== (field.defaultValue ?? "").replace(/\r\n?/g, "\n");
+};
+
 // What this browser keeps for its user; nothing where it keeps nothing.
 export const kept = (key) => {
   try {

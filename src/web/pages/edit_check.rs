@@ -26,6 +26,13 @@ pub enum Check {
     },
 }
 
+impl Check {
+    /// Whether the form is as it was when the page was opened.
+    pub const fn is_same(&self) -> bool {
+        matches!(self, Self::Same)
+    }
+}
+
 pub struct WrongPlace {
     /// `line 3, column 14`; empty where it is about the whole.
     pub place: String,

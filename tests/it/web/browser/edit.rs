@@ -6,6 +6,7 @@ use serde_json::json;
 use super::{
     super::desk::Desk,
     scene::{Scene, fresh},
+    typing::Key,
 };
 
 #[tokio::test]
@@ -16,6 +17,7 @@ async fn a_message_is_mended_while_the_page_watches() {
     let Some(scene) = Scene::over(&desk).await else { return };
     it_is_opened_by_a_key(&scene, id).await;
     changes_and_mistakes_are_seen_by_themselves(&scene).await;
+    what_was_typed_is_not_left_without_a_question(&scene, id).await;
     the_copy_is_sent(&scene, &desk, id).await;
     scene.check_quiet().await;
     it_works_without_scripts(&scene, &desk, plain).await;
@@ -39,6 +41,40 @@ async fn changes_and_mistakes_are_seen_by_themselves(scene: &Scene) {
     scene.counts("#check button", 0).await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, json!([]), "a mistake");
     assert_eq!(scene.ask("document.activeElement.id").await, "text", "whoever types goes on typing");
+    scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": 2\n}").await;
+    scene.reads("#check .diff-block", "+ \"n\": 2").await;
+}
+
+const IS_HELD: &str = "!dispatchEvent(new Event('beforeunload', { cancelable: true }))";
+
+async fn what_was_typed_is_not_left_without_a_question(scene: &Scene, id: LetterId) {
+    let here = scene.address().await;
+    assert_eq!(scene.ask(IS_HELD).await, true, "reload, back and closing");
+    scene.press_key(Key::Escape).await;
+    scene.press_key(Key::Escape).await;
+    scene.reads("#unsaved[open]", "Discard your changes?").await;
+    scene.press_key(Key::Escape).await;
+    for leads_away in ["#edit .btn-link", ".page-crumb a", "#side a[href='/groups']"] {
+        scene.click(leads_away).await;
+        scene.reads("#unsaved[open]", "Discard your changes?").await;
+        scene.click("#unsaved .btn-primary").await;
+        scene.counts("#unsaved[open]", 0).await;
+    }
+    scene.types("#frame-search", "orders\n").await;
+    scene.reads("#unsaved[open]", "Discard your changes?").await;
+    scene.press_key(Key::Escape).await;
+    scene.is_at(&here).await;
+    scene.reads("#check .diff-block", "+ \"n\": 2").await;
+    scene.click(".page-crumb a").await;
+    scene.click("#unsaved [data-leave]").await;
+    scene.is_at(&format!("/letters/{id}")).await;
+    // Where nothing was changed, nothing is asked.
+    scene.press("e").await;
+    scene.reads("#check", "No changes yet").await;
+    assert_eq!(scene.ask(IS_HELD).await, false);
+    scene.press_key(Key::Escape).await;
+    scene.is_at(&format!("/letters/{id}")).await;
+    scene.open(&here).await;
     scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": 2\n}").await;
     scene.reads("#check .diff-block", "+ \"n\": 2").await;
 }
