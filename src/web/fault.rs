@@ -19,17 +19,24 @@ pub struct Fault {
     pub detail: String,
     /// Where in an expression.
     pub mistake: Option<Mistake>,
+    /// What people know the place by, where it is a field of a page.
+    pub label: Option<&'static str>,
 }
 
 impl Fault {
     pub fn new(place: Place, code: FaultCode, detail: impl ToString) -> Self {
-        Self { place, code, detail: detail.to_string(), mistake: None }
+        Self { place, code, detail: detail.to_string(), mistake: None, label: None }
+    }
+
+    /// The same of a field of a page.
+    pub fn on_page(self, field: &str, label: &'static str) -> Self {
+        Self { place: Place::field(field), label: Some(label), ..self }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place.name() {
+        match self.label.map_or_else(|| self.place.name(), str::to_owned) {
             name if name.is_empty() => f.write_str(&self.detail),
             name => write!(f, "{name}: {}", self.detail),
         }

@@ -8,9 +8,13 @@ use utoipa::ToSchema;
 use super::{
     codes::FaultCode,
     error::{Gathered, WebError},
+    fault::Fault,
     query::Pairs,
 };
-use crate::domain::pacing::{Canary, Pace, Pacing};
+use crate::domain::{
+    number::exact,
+    pacing::{Canary, Pace, Pacing},
+};
 
 /// Messages a second: more than a broker takes from one sender is no limit.
 const FASTEST: u32 = 10_000;
@@ -35,7 +39,7 @@ pub struct CanaryOrder {
     at_most_failed_percent: u64,
 }
 
-/// The same field by field.
+/// The same field by field, by the names that calls have for them.
 #[derive(Clone, Debug, Default)]
 pub struct PacingOrder {
     pub rate: Option<u64>,
@@ -45,22 +49,30 @@ pub struct PacingOrder {
 
 impl PacingOrder {
     /// Takes the fields of a form: of its radio buttons one is chosen, and the fields of the others are of no matter.
-    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
+    ///
+    /// # Errors
+    /// All that is wrong with it, by the labels of the form.
+    pub fn take(pairs: &mut Pairs) -> Result<FormPacing, WebError> {
         let mut word = |name| Ok::<_, WebError>(pairs.take(name)?.unwrap_or_default());
         let (pace, rate, spread) = (word("pace")?, word("rate")?, word("spread")?);
         let (first, wait, percent, then) = (word("first")?, word("wait")?, word("percent")?, word("then_rate")?);
         let is_canary = pace == "canary";
-        let number = |name, text: &str| text.trim().parse::<u64>().map_err(|_| not_a_number(name, text));
+        let mut gathered = Gathered::default();
+        let mut number = |name, text: &str| {
+            let read = text.trim().parse::<u64>().map_err(|_| not_a_number(name, text));
+            gathered.take(read.map_err(|error| on_page(error, is_canary)))
+        };
         let rate = match &*pace {
-            "rate" => Some(number("rate", &rate)?),
-            "canary" if !then.trim().is_empty() => Some(number("then_rate", &then)?),
+            "rate" => Some(number("rate", &rate)),
+            "canary" if !then.trim().is_empty() => Some(number("rate", &then)),
             _ => None,
         };
-        let canary = CanaryOrder {
-            first: if is_canary { number("first", &first)? } else { 0 },
+        let canary = is_canary.then(|| CanaryOrder {
+            first: number("canary.first", &first),
             wait,
-            at_most_failed_percent: if is_canary { number("percent", &percent)? } else { 0 },
-        };
+            at_most_failed_percent: number("canary.at_most_failed_percent", &percent),
+        });
+        gathered.end()?;
         match &*pace {
             "" | "all" | "rate" | "spread" | "canary" => {}
             other => {
@@ -69,7 +81,7 @@ impl PacingOrder {
             }
         }
         let spread = (pace == "spread").then_some(spread);
-        Ok(Self { rate, spread, canary: is_canary.then_some(canary) })
+        Ok(FormPacing(Self { rate, spread, canary }))
     }
 
     /// What it comes to.
@@ -95,6 +107,34 @@ impl PacingOrder {
     }
 }
 
+/// What a form says.
+#[derive(Debug)]
+pub struct FormPacing(PacingOrder);
+
+impl FormPacing {
+    /// What it comes to.
+    ///
+    /// # Errors
+    /// All that is wrong with it, by the labels of the form.
+    pub fn read(&self) -> Result<Pacing, WebError> {
+        self.0.read().map_err(|error| on_page(error, self.0.canary.is_some()))
+    }
+}
+
+/// The same by what stands in `_pace.html`: the names of fields and what is written beside them.
+fn on_page(error: WebError, is_canary: bool) -> WebError {
+    let named = |fault: Fault| match fault.place.pointer().as_deref() {
+        Some("/rate") if is_canary => fault.on_page("then_rate", "Canary, then … per second"),
+        Some("/rate") => fault.on_page("rate", "So many per second"),
+        Some("/spread") => fault.on_page("spread", "Spread evenly over"),
+        Some("/canary/first") => fault.on_page("first", "Canary, … first"),
+        Some("/canary/wait") => fault.on_page("wait", "Canary, wait"),
+        Some("/canary/at_most_failed_percent") => fault.on_page("percent", "Canary, at most … % failed again"),
+        _ => fault,
+    };
+    WebError::of_faults(error.status, error.faults.into_iter().map(named).collect())
+}
+
 impl CanaryOrder {
     fn read(&self, gathered: &mut Gathered) -> Canary {
         if !(1..=MOST_FIRST).contains(&self.first) {
@@ -116,7 +156,8 @@ fn not_a_number(name: &str, text: &str) -> WebError {
 }
 
 fn read_rate(rate: u64) -> Result<u32, WebError> {
-    let why = format!("it takes a number of messages a second from 1 to {FASTEST}; spread is for slower ones");
+    let why =
+        format!("it takes a number of messages a second from 1 to {FASTEST}; what is slower is spread over a time");
     let rate = u32::try_from(rate).ok().filter(|rate| (1..=FASTEST).contains(rate));
     rate.ok_or_else(|| WebError::field("rate", FaultCode::Range, why))
 }
@@ -126,8 +167,45 @@ fn read_time(name: &str, text: &str, longest: Duration) -> Result<Duration, WebE
     let why = format!("{text:?} is no length of time; it takes 30s, 10m, 2h");
     let time = read.map_err(|_| WebError::field(name, FaultCode::Format, why))?;
     if time < Duration::from_secs(1) || time > longest {
-        let why = format!("it takes a time from 1s to {}", humantime::format_duration(longest));
+        // `30d`, as it is typed.
+        let longest = exact(longest).replace(' ', "");
+        let why = format!("it takes a time from 1s to {longest}");
         return Err(WebError::field(name, FaultCode::Range, why));
     }
     Ok(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fields of the form that are wrong, and what a person reads.
+    fn refused(fields: &[(&str, &str)]) -> (Vec<String>, String) {
+        let mut pairs = Pairs::exact(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let error = PacingOrder::take(&mut pairs).and_then(|pacing| pacing.read()).unwrap_err();
+        let fields = error.faults.iter().filter_map(|fault| fault.place.pointer()).collect();
+        (fields, error.detail)
+    }
+
+    #[test]
+    fn a_person_reads_the_labels_of_the_page() {
+        let check = |fields: &[(&str, &str)], field: &str, text: &str| {
+            let (places, detail) = refused(fields);
+            assert_eq!((places, detail.as_str()), (vec![format!("/{field}")], text));
+        };
+        let rate = "it takes a number of messages a second from 1 to 10000; what is slower is spread over a time";
+        check(&[("pace", "rate"), ("rate", "0")], "rate", &format!("So many per second: {rate}"));
+        check(&[("pace", "rate"), ("rate", "x")], "rate", "So many per second: \"x\" is no number");
+        check(&[("pace", "spread"), ("spread", "99d")], "spread", "Spread evenly over: it takes a time from 1s to 30d");
+        let canary = |name, value| {
+            let usual = [("pace", "canary"), ("first", "25"), ("wait", "1m"), ("percent", "10"), ("then_rate", "")];
+            usual.map(|(field, usual)| (field, if field == name { value } else { usual }))
+        };
+        check(&canary("first", "0"), "first", "Canary, … first: it takes a number from 1 to 100000");
+        check(&canary("wait", "3d"), "wait", "Canary, wait: it takes a time from 1s to 1d");
+        check(&canary("percent", "100"), "percent", "Canary, at most … % failed again: it takes a number from 0 to 99");
+        check(&canary("then_rate", "0"), "then_rate", &format!("Canary, then … per second: {rate}"));
+        let (places, _) = refused(&[("pace", "canary"), ("first", "x"), ("percent", "y")]);
+        assert_eq!(places, ["/first", "/percent"], "all at once");
+    }
 }

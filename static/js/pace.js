@@ -1,5 +1,5 @@
 // The button of a question says what it does, as it is chosen.
-import { all, on } from "./dom.js";
+import { all, on, one } from "./dom.js";
 
 const says = (form) => {
   const button = form.querySelector("[data-does]");
@@ -16,5 +16,19 @@ on("change", ".pace-box input", (input) => {
 
 const begin = () => all(".confirm-box").forEach(says);
 
-document.addEventListener("htmx:afterSettle", begin);
+// What the server refuses is marked, until it is changed.
+const mark = () => {
+  const wrong = one("#toasts [data-wrong]")?.dataset.wrong.split(" ") ?? [];
+  all(".pace-box input:not([type=radio])").forEach((field) => {
+    field.ariaInvalid = wrong.includes(field.name) ? "true" : null;
+  });
+  one(".pace-box [aria-invalid]")?.select();
+};
+
+on("input", ".pace-box [aria-invalid]", (field) => (field.ariaInvalid = null));
+
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  begin();
+  if (detail.target.id === "toasts") mark();
+});
 begin();

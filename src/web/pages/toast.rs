@@ -26,6 +26,8 @@ pub struct Toast {
     pub undo: Option<Undo>,
     /// The page it is shown on, to come back to after the undo.
     pub back: String,
+    /// Fields of the form that was sent that are wrong, by their names: the page marks them.
+    pub fields: Vec<String>,
 }
 
 /// What undoes it.
@@ -63,7 +65,7 @@ impl Toast {
     }
 
     fn new(tone: Tone, text: String) -> Self {
-        Self { tone, text, undo: None, back: "/letters".to_owned() }
+        Self { tone, text, undo: None, back: "/letters".to_owned(), fields: Vec::new() }
     }
 
     /// It can be undone by reopening these, if they are not too many.
@@ -91,7 +93,10 @@ impl Toast {
     /// What htmx shows of an error.
     pub fn failure(error: &WebError, request_id: Option<String>) -> Self {
         let id = request_id.map(|id| format!(" (request {id})")).unwrap_or_default();
-        Self::failed(format!("{}{id}", error.detail))
+        let fields = error.faults.iter().filter(|fault| fault.label.is_some());
+        let fields =
+            fields.filter_map(|fault| Some(fault.place.pointer()?.trim_start_matches('/').to_owned())).collect();
+        Self { fields, ..Self::failed(format!("{}{id}", error.detail)) }
     }
 
     pub fn is_failure(&self) -> bool {
