@@ -1,5 +1,5 @@
 // Keyboard shortcuts; templates/_help.html lists them.
-import { all, on, one } from "./dom.js";
+import { all, isChanged, on, one } from "./dom.js";
 import { closeMenus, closePopovers } from "./menus.js";
 import { act, delay, focusAgain, isListShown, open, toggle, walk } from "./rows.js";
 
@@ -47,6 +47,9 @@ const turn = (step) => {
 // What asks once more is left before what it asks about.
 const leave = () => (one(".confirm-box [data-close]") ?? one("[data-close]"))?.click();
 
+// A question is left at once, from a field of it too, unless something was typed there.
+const isQuestionLeft = (field) => field.closest(".confirm-box") && (field.matches("select") || !isChanged(field));
+
 // The search of the page goes before the one in its frame.
 const find = () => (one("#main [data-search]") ?? one("[data-search]"))?.select();
 
@@ -62,8 +65,11 @@ document.addEventListener("keydown", (event) => {
   if (isTyping(event.target)) {
     const isCompleted = event.target.getAttribute("aria-expanded") === "true";
     if (event.key !== "Escape" || isCompleted) return;
-    if (!closeMenus()) event.target.blur();
-    focusAgain();
+    if (isQuestionLeft(event.target)) leave();
+    else {
+      if (!closeMenus()) event.target.blur();
+      focusAgain();
+    }
     return;
   }
   const target = event.timeStamp - went < PATIENCE && one(`[data-go="${CSS.escape(event.key)}"]`);

@@ -125,7 +125,7 @@ pub async fn show(
         shell: visit.at(address(id), shell),
         id: id.to_string(),
         why: why(&group.key),
-        title: Title::new(&group.key).in_words(),
+        title: Title::new(&group.key).beside_error(),
         field: field.map(|field| field.to_string()).unwrap_or_default(),
         fields: found.iter().map(|found| found.column.to_string()).collect(),
         values,

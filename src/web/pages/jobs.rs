@@ -119,7 +119,11 @@ impl FailureRow {
         Self {
             title: group.map_or_else(
                 || "Not looked at yet, or not kept any more".to_owned(),
-                |group| Title::new(&group.key).in_words(),
+                |group| {
+                    let (key, title) = (&group.key, Title::new(&group.key));
+                    let is_told = !key.error.is_empty() && key.part.is_none();
+                    if is_told { title.beside_error() } else { title.in_words() }
+                },
             ),
             error: group.map(|group| text::one_line(&group.key.error)).unwrap_or_default(),
             href: group.map(|group| href(group.id)),

@@ -20,6 +20,8 @@ use crate::{
 
 /// Characters of a name in a list; the group itself shows all of them.
 const NAME: usize = 120;
+/// Characters of an error, and of the part of a group, that stand in for the type of its messages.
+const WHAT: usize = 60;
 
 #[derive(Debug)]
 pub struct GroupRow {
@@ -87,6 +89,8 @@ pub struct Title {
     pub full_type: String,
     pub queue: String,
     pub is_queue_known: bool,
+    /// What tells it from others of the queue where the type is unknown: its error, or else the reason.
+    what: String,
 }
 
 impl Title {
@@ -94,6 +98,7 @@ impl Title {
         let full_type = key.message_type.as_deref();
         let queue = key.queue.as_deref().map(|queue| text::name(queue, NAME));
         Self {
+            what: what(key),
             type_name: full_type.map(last_part).unwrap_or_default(),
             full_type: full_type.map(text::one_line).unwrap_or_default(),
             is_queue_known: queue.is_some(),
@@ -101,9 +106,23 @@ impl Title {
         }
     }
 
-    /// `TextCreated in texts.persist`
+    /// `TextCreated in texts.persist`; where the type is unknown, `billing: connection refused`.
     pub fn in_words(&self) -> String {
+        if self.type_name.is_empty() { format!("{}: {}", self.queue, self.what) } else { self.beside_error() }
+    }
+
+    /// The same where the error stands beside it.
+    pub fn beside_error(&self) -> String {
         if self.type_name.is_empty() { self.queue.clone() } else { format!("{} in {}", self.type_name, self.queue) }
+    }
+}
+
+fn what(key: &GroupKey) -> String {
+    let error = if key.error.is_empty() { key.reason.sentence() } else { &key.error };
+    let error = text::name(error, WHAT);
+    match &key.part {
+        Some(part) => format!("{error} · {}", text::name(&part.what, WHAT)),
+        None => error,
     }
 }
 
@@ -248,9 +267,20 @@ mod tests {
             assert_eq!(Title::new(&key(message_type, queue, Reason::Rejected, "")).in_words(), expected);
         };
         check("acme.texts.v1.TextCreated", "texts.persist", "TextCreated in texts.persist");
-        check("", "texts.persist", "texts.persist");
-        check("", "", "queue unknown");
+        check("", "texts.persist", "texts.persist: rejected by its consumer, no reason recorded");
+        check("", "", "queue unknown: rejected by its consumer, no reason recorded");
         check("a.B", "x\ny", "B in x␊y");
+    }
+
+    #[test]
+    fn groups_without_a_type_go_by_queue_and_error() {
+        let title = |reason, error: &str| Title::new(&key("", "billing", reason, error));
+        let check = |reason, error: &str, expected: &str| assert_eq!(title(reason, error).in_words(), expected);
+        check(Reason::Rejected, "connection refused", "billing: connection refused");
+        check(Reason::Rejected, "two\nlines", "billing: two␊lines");
+        check(Reason::Expired, "", &format!("billing: {}", Reason::Expired.sentence()));
+        check(Reason::Rejected, &"x".repeat(61), &format!("billing: {}…", "x".repeat(60)));
+        assert_eq!(title(Reason::Rejected, "connection refused").beside_error(), "billing", "the error stands there");
     }
 
     #[test]

@@ -172,24 +172,19 @@ pub fn title(record: &JobRecord, group: Option<&Group>) -> String {
         return match &*record.job.action {
             NAME_TYPES => format!("Detect the types of {n}"),
             APPLY_RULES => format!("Apply the rules to {n}"),
-            action => format!("{} {n} selected", capitalized(action)),
+            action => format!("{} {n} selected", text::capitalized(action)),
         };
     };
     let what = match &bulk.command {
         Command::SetImportance(importance) => format!("Set importance {importance} of {n}"),
         Command::ReleaseImportance => format!("Give the importance of {n} back to the rules"),
-        command => format!("{} {n}", capitalized(command.name())),
+        command => format!("{} {n}", text::capitalized(command.name())),
     };
     let about = match (group, &*bulk.filter.groups) {
         (Some(group), [_]) => group::Title::new(&group.key).in_words(),
         _ => text::one_line(&scope::describe(&bulk.filter)),
     };
     format!("{what}: {}", text::shortened(&about, ABOUT))
-}
-
-fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn sentence(record: &JobRecord, outcome: &JobOutcome, pacing: Pacing) -> String {

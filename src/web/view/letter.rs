@@ -113,7 +113,7 @@ impl LetterView {
             actions: Actions::new(summary, is_by_policy, &view.obstacles, now),
             facts: Facts::new(summary, &title.1, retry, view.alike, now),
             why,
-            problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
+            problem: summary.problem.as_deref().map(shown_problem).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
             note: summary.note.clone().unwrap_or_default(),
             note_shown: summary.note.as_deref().map(|note| text::visible(note).into_owned()).unwrap_or_default(),
@@ -135,6 +135,11 @@ fn tabs(links: &Links, count: impl Fn(LetterTab) -> String) -> Vec<TabView> {
     let tab =
         |&tab: &LetterTab| TabView { tab, href: links.of_tab(tab), count: count(tab), is_current: tab == links.tab };
     LetterTab::ALL.iter().map(tab).collect()
+}
+
+/// It follows a sentence.
+fn shown_problem(problem: &str) -> String {
+    text::capitalized(&text::visible(problem))
 }
 
 fn target(letter: &LetterSummary, retry: Option<&RetryView>) -> String {

@@ -27,7 +27,7 @@ impl MergedView {
         Self {
             id: group.id.to_string(),
             why: text::shortened(&why(&group.key), ERROR),
-            title: Title::new(&group.key).in_words(),
+            title: Title::new(&group.key).beside_error(),
             by: text::one_line(by.as_str()),
             at: Moment::new(*at, now),
         }

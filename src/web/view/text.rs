@@ -33,6 +33,12 @@ pub fn name(text: &str, limit: usize) -> String {
     shortened(&one_line(text), limit)
 }
 
+/// As it stands at the beginning of a sentence.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Where `text` has to be cut to take at most `limit` bytes.
 pub fn floor_char(text: &str, limit: usize) -> usize {
     if limit >= text.len() { text.len() } else { text.floor_char_boundary(limit) }
@@ -70,6 +76,15 @@ mod tests {
         check("user\u{202e}txt.exe", "user\u{2066}‹U+202E›\u{2069}txt.exe");
         check("\u{85}", "\u{2066}‹U+0085›\u{2069}");
         assert_eq!(one_line("a\nb"), "a␊b");
+    }
+
+    #[test]
+    fn a_sentence_begins_with_a_capital() {
+        let check = |text, expected: &str| assert_eq!(capitalized(text), expected);
+        check("there is no queue orders", "There is no queue orders");
+        check("NO_ROUTE", "NO_ROUTE");
+        check("ähnlich", "Ähnlich");
+        check("", "");
     }
 
     #[test]

@@ -328,7 +328,7 @@ async fn all_open_letters_are_retried_after_one_more_question() {
     desk.bring(ids[2], Status::Discarded).await;
     let path = group_of(&desk, ids[0]).await;
     let asked = desk.page(&format!("{path}?all=retry")).await;
-    assert_eq!(asked.words("#asking-title"), "Retry 2 of orders?");
+    assert_eq!(asked.words("#asking-title"), "Retry 2 of orders: x?");
     assert_eq!(asked.one(".confirm-box a").attr("href"), Some(&*path));
     let page = do_with_all(&desk, &path, "Retry 2", "Retry 2").await;
     assert!(page.words(".toast-box p").contains("Retrying 2 dead letters."), "{}", page.words(".toast-box"));
@@ -530,7 +530,7 @@ async fn letters_are_narrowed_to_a_group() {
     let page = desk.page(&format!("/letters?group={group}")).await;
     assert_eq!((page.count(".list-row"), page.words(".list-count")), (4, "4 dead letters".to_owned()));
     let chip = page.one(".chip-link.chip-narrowed");
-    assert_eq!(words(chip), "Group orders Remove this filter: orders");
+    assert_eq!(words(chip), "Group orders: x Remove this filter: orders: x");
     assert_eq!(chip.values("a", "href"), [path.clone(), "/letters".to_owned()]);
     let counts: Vec<_> = page.all("a.chip-link").into_iter().map(words).collect();
     let expected =

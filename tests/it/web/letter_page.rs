@@ -271,7 +271,7 @@ async fn the_last_problem_is_an_alert() {
     let (desk, id, _) = shown(dead_in("orders")).await;
     desk.retry_ends(id, RetryOutcome::Failed("there is no queue orders".to_owned())).await;
     let page = desk.page(&format!("/letters/{id}")).await;
-    assert!(page.words("[role=alert]").contains("there is no queue orders"));
+    assert_eq!(page.words(".remark-problem"), "The last retry failed. There is no queue orders");
     assert!(desk.page("/letters").await.words(".list-row .row-why").contains("there is no queue orders"));
 }
 

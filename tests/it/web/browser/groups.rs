@@ -42,14 +42,12 @@ async fn what_failed_alike_is_retried_together_and_heals() {
         scene.open(place).await;
         scene.press("jR").await;
         scene.sees("document.activeElement.matches('.confirm-box [name=delay]')").await;
-        // Out of the choice, then out of the question.
-        scene.press_key(Key::Escape).await;
         scene.press_key(Key::Escape).await;
         scene.counts(".confirm-box", 0).await;
         scene.is_at(place).await;
     }
     scene.press("r").await;
-    scene.reads("#asking-title", "Retry 3 of group?").await;
+    scene.reads("#asking-title", "Retry 3 of group: rejected by its consumer, no reason recorded?").await;
     scene.sees("document.activeElement.matches('.confirm-box .btn-primary')").await;
     scene.press_key(Key::Enter).await;
     scene.reads(".toast-box", "Retrying 3 dead letters.").await;
@@ -67,6 +65,16 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     scene.reads("main", "Nothing needs attention.").await;
     scene.check_quiet().await;
 }
+
+/// The field for the length of a snooze is as wide as what is chosen in it.
+const IS_CHOICE_SEEN: &str = "(() => {
+    const field = document.querySelector('#bulk [name=until]');
+    const free = field.parentElement.appendChild(field.cloneNode(true));
+    Object.assign(free.style, { fieldSizing: 'content', width: 'auto', position: 'absolute' });
+    const wanted = free.offsetWidth;
+    free.remove();
+    return field.offsetWidth >= wanted;
+})()";
 
 #[tokio::test]
 async fn groups_are_walked_noted_and_discarded_by_keys() {
@@ -87,7 +95,7 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.click(".note-form .btn-primary").await;
     scene.reads(".note-text", "with the vendor").await;
     scene.press("d").await;
-    scene.reads("#asking-title", "Discard 1 of second?").await;
+    scene.reads("#asking-title", "Discard 1 of second: x?").await;
     scene.press_key(Key::Escape).await;
     scene.sees("!document.querySelector('.confirm-box')").await;
     assert_eq!(desk.status(ids[0]).await, Status::Open);
@@ -101,6 +109,10 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.click(".chip-groups li:nth-child(6) .chip-link").await;
     scene.sees("location.search.includes('status=all')").await;
     scene.reads("#count", "1 group").await;
+    scene.browser.set_viewport(390, 900).await;
+    scene.click(".list-row > input").await;
+    scene.sees("document.querySelector('#bulk [name=until]').checkVisibility()").await;
+    assert_eq!(scene.ask(IS_CHOICE_SEEN).await, true, "the length of a snooze");
     scene.check_quiet().await;
     scene.disable_scripts().await;
     scene.open(&format!("{}?all=reopen", group_of(&desk, ids[0]).await)).await;
