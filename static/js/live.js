@@ -7,6 +7,8 @@ const SLOWEST = 10000;
 const UNSEEN = 60000;
 const CHECKS = 5000;
 
+const GAP = 8; // pixels between what is said of an action and of the server
+
 const SHORTEST_PAUSE = 1000;
 const LONGEST_PAUSE = 15000;
 const CUT_AFTER = 2000; // a shorter break, as of a restart, is nobody's concern
@@ -67,6 +69,12 @@ on("click", "#live", () => {
   showState();
   if (!isPaused) shown();
 });
+
+// What is said of an action stands above what lies over the page.
+new ResizeObserver(([{ target }]) => {
+  const isOver = one("#health-room")?.hasAttribute("data-late") && target.offsetHeight > 0;
+  one("#toasts").style.setProperty("--under", `${isOver ? target.offsetHeight + GAP : 0}px`);
+}).observe(one(".health-stack"));
 
 // Above the page it would push away what somebody is about to press.
 const layOver = () => {

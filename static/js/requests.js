@@ -79,7 +79,18 @@ on("click", "[data-try-again]", (button) => {
   todo?.();
 });
 
+// A request that is cut off, as the next one takes its place, is no error. htmx writes into the console what is named here.
+const cutQuietly = (detail) => {
+  const { xhr } = detail;
+  const { onabort } = xhr;
+  xhr.onabort = () => {
+    detail.error = "";
+    onabort.call(xhr);
+  };
+};
+
 document.addEventListener("htmx:beforeSend", ({ detail }) => {
+  cutQuietly(detail);
   if (!isOwn(detail.requestConfig)) begin(detail.xhr);
 });
 

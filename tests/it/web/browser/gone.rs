@@ -76,6 +76,10 @@ async fn a_click_says_that_the_server_is_gone_and_is_done_later(stage: &mut Stag
     stage.scene.reads("#connection", "No connection to the server").await;
     stage.scene.click("#side a[href='/groups']").await;
     stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
+    for width in [390, 1280] {
+        stage.scene.browser.set_viewport(width, 900).await;
+        stage.scene.sees(IS_APART).await;
+    }
     stage.scene.click(".toast-box [data-dismiss]").await;
     stage.scene.is_at("/letters").await;
     stage.scene.click(".list-row > a").await;
@@ -85,6 +89,14 @@ async fn a_click_says_that_the_server_is_gone_and_is_done_later(stage: &mut Stag
     stage.scene.counts(".toast-box", 0).await;
     stage.scene.sees("document.querySelector('#connection').hidden").await;
 }
+
+/// The toast and what is said of the server, both within the window.
+const IS_APART: &str = "(() => {
+    const [toast, notice] = ['.toast-box', '#connection'].map((part) => document.querySelector(part).getBoundingClientRect());
+    const isSeen = ({ top, bottom, height }) => height > 0 && top >= 0 && bottom <= innerHeight;
+    return isSeen(toast) && isSeen(notice) && (toast.bottom <= notice.top || notice.bottom <= toast.top
+        || toast.right <= notice.left || notice.right <= toast.left);
+})()";
 
 async fn a_form_within_the_page_keeps_what_was_entered(stage: &mut Stage, letter: LetterId) {
     const NOTE: &str = "textarea[name=note]";

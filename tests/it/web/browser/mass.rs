@@ -9,6 +9,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
 };
+use serde_json::json;
 
 use super::{
     super::{
@@ -66,8 +67,18 @@ async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
     scene.types("[name=first]", "5").await;
     scene.click(".pace-way:has([value=canary]) [name=pace]").await;
     scene.reads("[data-does]", "Send 5 first").await;
+    scene.types("[name=wait]", "3d").await;
+    scene.click("[data-does]").await;
+    scene.reads(".toast-box.is-failed", "Canary, wait: it takes a time from 1s to 1d").await;
+    scene.counts(".pace-box [aria-invalid]", 1).await;
+    scene.sees("document.activeElement.matches('[name=wait][aria-invalid=true]')").await;
+    scene.types("[name=wait]", "1m").await;
+    scene.counts(".pace-box [aria-invalid]", 0).await;
     scene.click("[data-does]").await;
     scene.reads("#jobs", "of the first 5 sent").await;
+    scene.browser.set_viewport(390, 900).await;
+    assert_eq!(scene.ask(FIGURES_IN_LINES).await, json!([]));
+    scene.browser.set_viewport(1280, 900).await;
     let mut first = Vec::new();
     while first.len() < 5 {
         first.extend(sent(desk).await);
@@ -78,6 +89,16 @@ async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
     scene.reads("#jobs", "5 sent, 3 of them failed again: stopped; nothing else was sent.").await;
     assert_eq!(sent(desk).await, []);
 }
+
+/// Figures of a job that take more than one line.
+const FIGURES_IN_LINES: &str = "[...document.querySelectorAll('.job-box .total-list li')].filter((li) => {
+    const tops = [...li.childNodes].filter((part) => part.textContent.trim()).map((part) => {
+        const range = document.createRange();
+        range.selectNodeContents(part);
+        return [...range.getClientRects()].map(({ bottom }) => bottom);
+    }).flat();
+    return Math.max(...tops) - Math.min(...tops) > 6;
+}).map((li) => li.innerText)";
 
 /// They come back with what was sent.
 async fn fail_again(desk: &Desk, queue: &str, body: &[u8], ids: &[LetterId]) {

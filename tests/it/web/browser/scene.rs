@@ -23,7 +23,7 @@ use crate::support::{
 };
 
 /// Collects what goes wrong on any page, over all pages of a session. That a request is cut off because the page is
-/// being left is no trouble, nor that the next one has taken its place.
+/// being left is no trouble.
 const WATCH: &str = "
     let left = false;
     addEventListener('beforeunload', () => (left = true));
@@ -34,7 +34,7 @@ const WATCH: &str = "
     const error = console.error;
     console.error = (...words) => {
         error(...words);
-        if (!/^htmx:(afterRequest|sendAbort)/.test(words[0])) note(`console: ${words.join(' ')}`);
+        note(`console: ${words.join(' ')}`);
     };
 ";
 

@@ -21,6 +21,7 @@ async fn a_search_is_typed_completed_and_taken_apart() {
     escape_keeps_the_text(&scene).await;
     a_mistake_is_pointed_at(&scene).await;
     the_frame_has_one_too(&scene).await;
+    a_search_that_the_next_one_takes_the_place_of_is_no_error(&scene).await;
     scene.check_quiet().await;
 }
 
@@ -86,4 +87,15 @@ async fn the_frame_has_one_too(scene: &Scene) {
     scene.press_key(Key::Enter).await;
     scene.is_at("/letters?q=isk").await;
     scene.counts(".list-row", 1).await;
+}
+
+async fn a_search_that_the_next_one_takes_the_place_of_is_no_error(scene: &Scene) {
+    scene.open("/letters").await;
+    scene.press("/").await;
+    scene.freeze().await;
+    scene.press("is\nk\n").await;
+    scene.thaw().await;
+    scene.is_at("/letters?q=isk").await;
+    scene.counts(".list-row", 1).await;
+    scene.counts(".toast-box", 0).await;
 }
