@@ -76,9 +76,7 @@ pub fn done(command: &Command, status: Option<Status>, n: u64) -> String {
 
 /// A refusal that stands alone; it is a clause where it is joined with others.
 pub fn sentence(refusal: &Refusal) -> String {
-    let clause = refusal.to_string();
-    let mut letters = clause.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    format!("{}.", text::capitalized(&refusal.to_string()))
 }
 
 #[cfg(test)]
