@@ -83,12 +83,14 @@ if [ -z "$status" ] && [ "$grace" != 0 ]; then
     sleep 0.02
   done
 fi
+# By its number: it may not have its session yet.
+if [ -z "$status" ]; then kill -KILL "$command"; fi
+until [ -n "$status" ]; do next_event; done
 until members=$(session_members) && [ -z "$members" ]; do
   # shellcheck disable=SC2086 # one process id a word
   kill -KILL $members
   sleep 0.01
 done
-until [ -n "$status" ]; do next_event; done
 kill "$watcher"
 # What others have begun in the directory, which may die at this moment too, is not always seen at once.
 if [ -n "$remove" ]; then

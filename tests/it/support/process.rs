@@ -4,7 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     fmt::Debug,
     io::{BufRead, BufReader, PipeReader, PipeWriter},
-    os::unix::process::CommandExt,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     panic::Location,
     path::Path,
     process::{Child, Command, ExitStatus},
@@ -348,4 +348,17 @@ fn the_program_gets_no_settings_of_who_runs_the_tests() {
     for kept in ["DLO_TEST_REQUIRE", "DLO", "PATH", "SSL_CERT_FILE"] {
         assert!(!is_setting(OsStr::new(kept)), "{kept}");
     }
+}
+
+/// Until then it cannot be found by its session, which it may not have when its leash is let go at once.
+#[test]
+fn a_command_dies_that_has_no_session_yet() {
+    let slow = super::scratch_dir("slow-setsid-");
+    let script = slow.path().join("setsid");
+    std::fs::write(&script, "#!/bin/sh\nPATH=${PATH#*:}\nsleep 1\nexec setsid \"$@\"\n").expect("a script");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    let path = std::env::var("PATH").expect("a PATH");
+    let mut command = Command::new("sleep");
+    command.arg("infinity").env("PATH", format!("{}:{path}", slow.path().display()));
+    assert!(!Leash::on(command).spawn().kill().success());
 }
