@@ -1,17 +1,19 @@
 //! Long work that is kept in the database, so that it can be watched.
 
-use std::fmt;
+mod bulk;
+mod outcome;
 
 use amqp_message::{time::Timestamp, word_enum};
-use payload_codec::json::MergePatch;
 use uuid::Uuid;
 
+pub use self::{
+    bulk::{Bulk, Left, NoUndo},
+    outcome::{JobLetters, JobOutcome, NotSent, ToldNotSent, WhyNotSent},
+};
 use super::{
     actor::Actor,
     command::{Command, CommandReport, Refusal},
-    filter::LetterFilter,
-    letter::Status,
-    pacing::{Pacing, Stage},
+    pacing::Stage,
 };
 
 /// The action of finding out the types of all letters again.
@@ -84,30 +86,6 @@ pub struct Verdict {
     pub failed: u64,
 }
 
-/// The outcomes of the retries of a job by now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobOutcome {
-    pub to_send: u64,
-    /// Sent, and it is too early to tell.
-    pub pending: u64,
-    pub succeeded: u64,
-    pub failed_again: u64,
-    /// Neither sent nor to be sent: skipped, refused, taken out by somebody, or their queue did not take them.
-    pub not_sent: u64,
-}
-
-/// What is known of the letters of a job that is neither counted nor over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobLetters {
-    /// Released and not sent yet; the oldest that no server sends was due then.
-    pub waiting: u64,
-    pub waiting_since: Option<Timestamp>,
-    /// Sent lately, and not seen since.
-    pub pending: u64,
-    /// Some of those that wait are being sent: the first claim of a server on them ends then.
-    pub claimed_until: Option<Timestamp>,
-}
-
 impl JobRecord {
     pub fn is_retry(&self) -> bool {
         self.bulk.as_ref().map_or(self.job.action == "retry", |bulk| matches!(bulk.command, Command::Retry { .. }))
@@ -121,21 +99,6 @@ impl JobRecord {
             return Some(0);
         }
         (self.at > since).then(|| sent.saturating_sub(failed_again))
-    }
-
-    /// The outcomes of its retries.
-    pub fn outcome(&self, letters: &JobLetters) -> JobOutcome {
-        let JobProgress { sent, failed_again, .. } = self.progress;
-        let unreleased = self.job.total.saturating_sub(self.job.over());
-        let to_send = letters.waiting + if self.job.goes_on() { unreleased } else { 0 };
-        let pending = letters.pending.min(sent.saturating_sub(failed_again));
-        JobOutcome {
-            to_send,
-            pending,
-            succeeded: sent.saturating_sub(failed_again).saturating_sub(pending),
-            failed_again,
-            not_sent: self.job.total.saturating_sub(sent).saturating_sub(to_send),
-        }
     }
 }
 
@@ -207,91 +170,5 @@ impl Job {
         if self.state == JobState::Running {
             self.state = JobState::Cancelled;
         }
-    }
-}
-
-/// One thing that is done with all letters that match and that were received until then.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bulk {
-    pub filter: LetterFilter,
-    /// What was received later is left alone.
-    pub until: Timestamp,
-    /// Only those that a job has left so.
-    pub left: Option<Left>,
-    pub command: Command,
-    /// Of a retry: what is changed in the payload of each letter before it is sent.
-    pub edit: Option<MergePatch>,
-    /// How a retry is held back.
-    pub pacing: Pacing,
-    pub by: Actor,
-}
-
-/// How a job has left letters: all that it moves have the moment when it was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// Discarded at that moment.
-    Discarded(Timestamp),
-    /// With a retry that is due then.
-    Due(Timestamp),
-}
-
-/// Why a job is not taken back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoUndo {
-    Unknown,
-    Running,
-    Final,
-}
-
-impl fmt::Display for NoUndo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unknown => "There is no such action on all dead letters of a group or filter.",
-            Self::Running => "It has not ended yet; cancel it first.",
-            Self::Final => "It cannot be undone.",
-        })
-    }
-}
-
-impl Bulk {
-    /// Whether letters of that status are none that are meant.
-    pub fn leaves_out(&self, status: Status) -> bool {
-        !self.filter.statuses.is_empty() && !self.filter.statuses.contains(&status)
-    }
-
-    /// Whether a letter was refused because it is no longer what was meant: somebody else has dealt with it meanwhile.
-    fn is_overtaken(&self, refusal: &Refusal) -> bool {
-        match refusal {
-            Refusal::NotFound => true,
-            Refusal::WrongStatus { status, .. } => self.leaves_out(*status),
-            Refusal::InFlight => matches!(self.command, Command::Retry { .. }) || self.leaves_out(Status::Scheduled),
-            _ => false,
-        }
-    }
-
-    pub fn can_be_undone(&self) -> bool {
-        self.undone(Timestamp::default(), &self.by).is_some()
-    }
-
-    /// What takes it back, where that is possible: letters that were moved by nobody else since are reopened. What is
-    /// sent at once is gone. `begun` is when the job was asked for.
-    pub fn undone(&self, begun: Timestamp, by: &Actor) -> Option<Self> {
-        let (status, left) = match &self.command {
-            Command::Discard { .. } => (Status::Discarded, Left::Discarded(begun)),
-            Command::Retry { delay, .. } if !delay.is_zero() && !self.pacing.holds() => {
-                (Status::Scheduled, Left::Due(begun.plus(*delay)))
-            }
-            _ => return None,
-        };
-        let filter = LetterFilter { statuses: vec![status], ..self.filter.clone() };
-        Some(Self {
-            filter,
-            until: self.until,
-            left: Some(left),
-            command: Command::Reopen,
-            edit: None,
-            pacing: Pacing::default(),
-            by: by.clone(),
-        })
     }
 }

@@ -32,6 +32,7 @@ mod held_body;
 mod idempotency;
 mod in_time;
 mod input;
+mod job_outcomes;
 mod letter_tab;
 mod limits;
 mod marker_draft;
@@ -89,7 +90,6 @@ use tower_http::{
     trace::TraceLayer,
 };
 use url::Url;
-use uuid::Uuid;
 
 use handlers::get;
 
@@ -97,8 +97,6 @@ use crate::{
     clock::Clock,
     domain::{
         self,
-        group::{Group, GroupId},
-        job::{JobLetters, JobRecord},
         letter::{Letter, LetterId},
         rule::RuleFailures,
     },
@@ -198,13 +196,6 @@ pub struct WebSettings {
     pub closing: CancellationToken,
 }
 
-/// Letters of a job that failed again in the same way.
-pub(crate) struct JobFailures {
-    /// None where they are not looked at yet, or not kept any more.
-    pub group: Option<Group>,
-    pub letters: u64,
-}
-
 impl AppState {
     /// The database as far as who asks may see it.
     pub fn store(&self) -> StoreReader {
@@ -215,24 +206,6 @@ impl AppState {
     pub async fn rule_failures(&self) -> Result<BTreeMap<String, RuleFailures>, StoreError> {
         let is_confined = security::Visitor::current().is_none_or(|visitor| visitor.is_confined());
         if is_confined { Ok(BTreeMap::new()) } else { self.rules.failures().await }
-    }
-
-    /// What is known of the letters of these jobs.
-    pub async fn job_letters(&self, jobs: &[JobRecord]) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
-        self.store().job_letters(jobs, self.clock.now().minus(self.settings.succeeded_after)).await
-    }
-
-    /// What the letters of a job that failed again failed with, the most frequent first.
-    pub(crate) async fn job_failures(&self, job: Uuid) -> Result<Vec<JobFailures>, StoreError> {
-        let store = self.store();
-        let found = store.job_failures(job).await?;
-        let ids: Vec<GroupId> = found.iter().filter_map(|(group, _)| *group).collect();
-        let groups = store.groups_by_id(&ids).await?;
-        let of = |(id, letters): (Option<GroupId>, u64)| JobFailures {
-            group: groups.iter().find(|group| Some(group.id) == id).cloned(),
-            letters,
-        };
-        Ok(found.into_iter().map(of).collect())
     }
 
     /// A letter, which is looked at from now on: what may be done depends on its queue.

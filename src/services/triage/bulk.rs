@@ -135,7 +135,13 @@ impl Triage {
         if job.goes_on() {
             return Ok(Err(NoUndo::Running));
         }
-        Ok(bulk.undone(begun, by).ok_or(NoUndo::Final))
+        let Some(undone) = bulk.undone(begun, by) else { return Ok(Err(NoUndo::Final)) };
+        if let Some(left) = undone.left
+            && self.acting(by).next_of(&mut Sweep::of_left(left), 1).await?.is_empty()
+        {
+            return Ok(Err(NoUndo::NothingLeft));
+        }
+        Ok(Ok(undone))
     }
 
     /// The letters that somebody may act on.

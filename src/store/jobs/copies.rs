@@ -11,18 +11,9 @@ use crate::{
     domain::{command::Refusal, letter::LetterId},
     store::{
         StoreError, StoreReader,
-        db::{
-            Tx,
-            columns::{self, Column},
-            id_list::push_ids,
-            on,
-        },
-        letters::rows::bigint,
+        db::{Tx, id_list::push_ids, on},
     },
 };
-
-/// The most reasons that are told apart.
-const REASONS: u64 = 200;
 
 /// Writes down copies that a job has made, and letters that could not be edited. Whom somebody else has dealt with is told
 /// by a number only.
@@ -38,27 +29,12 @@ pub(crate) async fn write(
         ") INSERT INTO job_letters (job_id, letter_id, state, at, is_copy)
         SELECT job_id, letter_id, 'released', at, TRUE FROM new",
     ];
-    const REFUSED: [&str; 2] = [
-        "WITH new (job_id, letter_id, at, why) AS (",
-        ") INSERT INTO job_letters (job_id, letter_id, state, at, why)
-        SELECT job_id, letter_id, 'refused', at, why FROM new WHERE true
-        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = excluded.why",
-    ];
     job_letters::write(tx, COPIES, job, made, at).await?;
     let is_told =
         |refusal: &Refusal| !matches!(refusal, Refusal::NotFound | Refusal::WrongStatus { .. } | Refusal::InFlight);
     let told = refused.iter().filter(|(_, refusal)| is_told(refusal));
     let told: Vec<(LetterId, String)> = told.map(|(letter, refusal)| (*letter, refusal.to_string())).collect();
-    for chunk in told.chunks(CHUNK) {
-        let columns = vec![
-            Column::ids(chunk, |_| job),
-            Column::ids(chunk, |(letter, _)| letter.as_uuid()),
-            Column::numbers(chunk, |_| at.as_micros()),
-            Column::texts(chunk, |(_, why)| why.as_str()),
-        ];
-        columns::execute(tx, REFUSED, columns).await?;
-    }
-    Ok(())
+    job_letters::write_why(tx, job_letters::REFUSED, job, &told, at).await
 }
 
 impl StoreReader {
@@ -74,17 +50,5 @@ impl StoreReader {
             copies.extend(found.into_iter().map(LetterId::from_uuid));
         }
         Ok(copies)
-    }
-
-    /// Why letters of a job could not be edited, the commonest reason first.
-    pub async fn job_refusals(&self, job: Uuid) -> Result<Vec<(String, u64)>, StoreError> {
-        const SELECT: &str = "SELECT why, COUNT(*) FROM job_letters WHERE job_id = $1 AND why IS NOT NULL
-            GROUP BY why ORDER BY COUNT(*) DESC, why LIMIT $2";
-        let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
-            .bind(job)
-            .bind(bigint(REASONS))
-            .fetch_all(pool)
-            .await?);
-        Ok(rows.into_iter().map(|(why, count)| (why, count.unsigned_abs())).collect())
     }
 }

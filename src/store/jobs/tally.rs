@@ -6,7 +6,7 @@ use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
-use super::job_letters::CHUNK;
+use super::job_letters::{self, CHUNK};
 use crate::{
     domain::letter::LetterId,
     store::{
@@ -24,6 +24,8 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct JobTally {
     sent: BTreeMap<Uuid, Vec<(LetterId, Timestamp)>>,
+    not_sent: BTreeMap<Uuid, Vec<(LetterId, String)>>,
+    not_sent_at: Timestamp,
     failed_again: Vec<LetterId>,
     failed_at: Timestamp,
 }
@@ -32,6 +34,12 @@ impl JobTally {
     /// Counts that a job has sent a letter.
     pub(crate) fn sent(&mut self, job: Uuid, letter: LetterId, at: Timestamp) {
         self.sent.entry(job).or_default().push((letter, at));
+    }
+
+    /// Writes down why a letter of a job could not be sent.
+    pub(crate) fn not_sent(&mut self, job: Uuid, letter: LetterId, why: &str, at: Timestamp) {
+        self.not_sent.entry(job).or_default().push((letter, why.to_owned()));
+        self.not_sent_at = self.not_sent_at.max(at);
     }
 
     /// Counts that a letter has failed again, whichever job has sent it.
@@ -49,6 +57,9 @@ impl JobTally {
             let change = changes.entry(*job).or_default();
             change.sent = letters.len() as u64;
             change.last_sent_at = letters.iter().map(|(_, at)| at.as_micros()).max();
+        }
+        for (job, letters) in &self.not_sent {
+            job_letters::write_why(tx, job_letters::NOT_SENT, *job, letters, self.not_sent_at).await?;
         }
         for chunk in self.failed_again.chunks(CHUNK) {
             for job in write_failed(tx, chunk, self.failed_at).await? {
@@ -90,7 +101,7 @@ async fn write_sent(tx: &mut Tx, job: Uuid, letters: &[(LetterId, Timestamp)]) -
     const WRITE: [&str; 2] = [
         "WITH new (job_id, letter_id, at) AS (",
         ") INSERT INTO job_letters (job_id, letter_id, state, at) SELECT job_id, letter_id, 'sent', at FROM new WHERE true
-        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at",
+        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = NULL",
     ];
     let columns = vec![
         Column::ids(letters, |_| job),

@@ -65,6 +65,14 @@ fn count(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>, 
         tally.add(Place { facet, ..letter.place() });
     }
     count_group_step(tally, letter, transition);
+    if let (Change::Set(why), Some(job)) = (transition.columns.problem, letter.state.job()) {
+        tally.jobs.not_sent(
+            job,
+            letter.state.id,
+            why,
+            transition.history.last().map_or_else(Timestamp::default, |line| line.at),
+        );
+    }
 }
 
 pub(crate) fn count_group_step(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>) {

@@ -1,6 +1,6 @@
-//! `/api/v1/jobs/{id}/report`: what the letters of a job failed with.
+//! `/api/v1/jobs/{id}/report`: what the letters of a job failed with, and why some were not sent.
 
-use std::{slice, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Json,
@@ -15,24 +15,27 @@ use uuid::Uuid;
 use super::{
     activity_export::cell,
     jobs::{JobStatus, find},
-    preview::Refused,
     reply,
 };
 use crate::{
-    domain::{group::Group, job::Job},
+    domain::{
+        group::Group,
+        job::{Job, NotSent},
+    },
     web::{
-        AppState, JobFailures,
+        AppState,
         error::WebError,
-        path_id::{PathId, missing},
+        job_outcomes::{JobFailures, JobOutcomes},
+        path_id::PathId,
     },
 };
 
-/// What the letters of a job that failed again failed with
+/// What letters of a job failed with, and why some were not sent
 #[utoipa::path(get, path = "/jobs/{id}/report", operation_id = "get_job_report", tag = "actions",
     params(PathId<Job>), responses((status = OK, body = JobReport)))]
 pub async fn report(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -> Result<Json<JobReport>, WebError> {
     let record = find(&app, id).await?;
-    let failures = app.job_failures(id).await?;
+    let JobOutcomes { letters, failures, not_sent } = app.job_outcomes(&record).await?;
     let failures = failures.into_iter().map(|failure| JobFailure {
         group: failure.group.as_ref().map(|group| group.id.as_uuid()),
         queue: failure.group.as_ref().and_then(|group| group.key.queue.clone()),
@@ -40,10 +43,9 @@ pub async fn report(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -
         error: failure.group.map(|group| group.key.error),
         letters: failure.letters,
     });
-    let letters = app.job_letters(slice::from_ref(&record)).await?;
-    let status = letters.first().map(|(_, letters)| JobStatus::new(record, letters, app.clock.now()));
-    let refused = app.store().job_refusals(id).await?.into_iter().map(Refused::from).collect();
-    Ok(Json(JobReport { job: status.ok_or_else(missing::<Job>)?, failed_again: failures.collect(), refused }))
+    let not_sent = not_sent.into_iter().map(NotSentLetters::from).collect();
+    let job = JobStatus::new(record, &letters, app.clock.now());
+    Ok(Json(JobReport { job, failed_again: failures.collect(), not_sent }))
 }
 
 /// The same as a table
@@ -52,18 +54,19 @@ pub async fn report(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -
 #[utoipa::path(get, path = "/jobs/{id}/report.csv", operation_id = "get_job_report_as_csv", tag = "actions",
     params(PathId<Job>), responses((status = OK, body = inline(reply::Bytes), content_type = "text/csv")))]
 pub async fn report_csv(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -> Result<Response, WebError> {
-    find(&app, id).await?;
-    let mut table = "group,queue,message_type,error,letters\r\n".to_owned();
-    for JobFailures { group, letters } in app.job_failures(id).await? {
+    let record = find(&app, id).await?;
+    let JobOutcomes { failures, not_sent, .. } = app.job_outcomes(&record).await?;
+    let mut table = "outcome,group,queue,message_type,error,letters\r\n".to_owned();
+    for JobFailures { group, letters } in failures {
         let cells = group.map(|Group { id, key, .. }| {
             let texts = [key.queue.unwrap_or_default(), key.message_type.unwrap_or_default(), key.error];
             let texts: Vec<String> = texts.iter().map(|text| cell(text)).collect();
             format!("{id},{}", texts.join(","))
         });
-        table.push_str(&format!("{},{letters}\r\n", cells.unwrap_or_else(|| ",,,".to_owned())));
+        table.push_str(&format!("failed again,{},{letters}\r\n", cells.unwrap_or_else(|| ",,,".to_owned())));
     }
-    for (why, letters) in app.store().job_refusals(id).await? {
-        table.push_str(&format!(",,,{},{letters}\r\n", cell(&why)));
+    for NotSent { why, letters } in not_sent {
+        table.push_str(&format!("not sent,,,,{},{letters}\r\n", cell(&why.to_string())));
     }
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
@@ -78,8 +81,21 @@ pub struct JobReport {
     job: JobStatus,
     /// By error group, the most letters first.
     failed_again: Vec<JobFailure>,
-    /// Of a retry with an edit: why letters could not be edited, the commonest reason first.
-    refused: Vec<Refused>,
+    /// Why letters were not sent, the commonest reason first.
+    not_sent: Vec<NotSentLetters>,
+}
+
+/// Letters of a job that were not sent, all for one reason.
+#[derive(Serialize, ToSchema)]
+pub struct NotSentLetters {
+    why: String,
+    letters: u64,
+}
+
+impl From<NotSent> for NotSentLetters {
+    fn from(NotSent { why, letters }: NotSent) -> Self {
+        Self { why: why.to_string(), letters }
+    }
 }
 
 /// Letters of a job that failed again in the same way.

@@ -22,11 +22,12 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    domain::job::{Job, JobPlace},
+    domain::job::{Job, JobPlace, NotSent},
     web::{
-        AppState, JobFailures,
+        AppState,
         error::WebError,
         input::FormPairs,
+        job_outcomes::{JobFailures, JobOutcomes},
         path_id::{PathId, missing},
         query::{JobQuery, Listed, Pager, listed_page},
         security::CurrentUser,
@@ -64,7 +65,20 @@ struct JobPage {
     shell: Shell,
     job: JobView,
     failures: Vec<FailureRow>,
+    not_sent: Vec<NotSentRow>,
     succeeded_after: String,
+}
+
+/// Letters that were not sent, all for one reason.
+struct NotSentRow {
+    why: String,
+    letters: String,
+}
+
+impl From<NotSent> for NotSentRow {
+    fn from(NotSent { why, letters }: NotSent) -> Self {
+        Self { why: text::capitalized(&text::one_line(&why.to_string())), letters: number::thousands(letters) }
+    }
 }
 
 /// Letters that failed again in the same way.
@@ -82,7 +96,7 @@ pub async fn list(State(app): State<Arc<AppState>>, visit: Visit<JobQuery, JobsP
     let found = app.store().jobs(&query.states, before, limit + 1).await?;
     let (found, last) = listed_page(found, limit);
     let next = last.map(|last| JobPlace { at: last.at, id: last.job.id });
-    let (under_way, others) = views(&app, &found).await?.into_iter().partition(|job| job.goes_on);
+    let (under_way, others) = views(&app, &found).await?.into_iter().partition(|job| job.is_under_way);
     let page = JobsPage {
         shell: visit.at(query.href(), Shell::load(&app, Page::Jobs).await?),
         here: query.href(),
@@ -100,12 +114,13 @@ pub async fn show(
     visit: Visit<(), JobsPart>,
 ) -> Result<Response, WebError> {
     let record = app.store().job_record(id).await?.ok_or_else(missing::<Job>)?;
-    let failures = if record.is_retry() { app.job_failures(id).await? } else { Vec::new() };
+    let JobOutcomes { failures, not_sent, .. } = app.job_outcomes(&record).await?;
     let total = record.progress.failed_again;
     let Some(job) = views(&app, std::slice::from_ref(&record)).await?.pop() else { return Err(missing::<Job>()) };
     let page = JobPage {
         shell: visit.at(job.href.clone(), Shell::load(&app, Page::Jobs).await?),
         failures: failures.iter().map(|failure| FailureRow::new(failure, total)).collect(),
+        not_sent: not_sent.into_iter().map(NotSentRow::from).collect(),
         succeeded_after: number::span(app.settings.succeeded_after),
         job,
     };

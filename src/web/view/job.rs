@@ -13,7 +13,7 @@ use crate::{
     domain::{
         command::Command,
         group::Group,
-        job::{APPLY_RULES, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
+        job::{APPLY_RULES, Bulk, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
         number::exact,
         pacing::{Canary, Pace, Pacing, Stage},
     },
@@ -44,7 +44,8 @@ pub struct JobView {
     pub sentence: String,
     pub is_alarming: bool,
     pub is_retry: bool,
-    pub goes_on: bool,
+    /// It goes on, or some of its letters wait to be sent.
+    pub is_under_way: bool,
     /// Whether its figures change with the time.
     pub changes: bool,
     pub can_pause: bool,
@@ -84,7 +85,7 @@ impl JobView {
             by: text::one_line(record.by.as_str()),
             at: Moment::new(record.at, now),
             how: how(record, pacing),
-            state: job.state.as_str(),
+            state: state(record, &outcome, now),
             told: counts
                 .iter()
                 .map(|(name, _, count)| format!("{} {name}", number::thousands(*count)))
@@ -106,11 +107,11 @@ impl JobView {
             can_pause: is_retry && is_bulk && (job.state == JobState::Running || is_unsent(job.state, &outcome)),
             can_resume: job.state == JobState::Paused,
             can_cancel: goes_on || (is_retry && is_unsent(job.state, &outcome)),
-            can_undo: !goes_on && record.bulk.as_ref().is_some_and(crate::domain::job::Bulk::can_be_undone),
+            can_undo: !goes_on && can_undo(record, &outcome),
             errors: job.errors.iter().take(20).map(|error| text::one_line(error)).collect(),
             errors_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
             is_retry,
-            goes_on,
+            is_under_way: goes_on || outcome.to_send > 0,
         }
     }
 }
@@ -125,6 +126,22 @@ fn how(record: &JobRecord, pacing: Pacing) -> String {
     let is_edited = record.bulk.as_ref().is_some_and(|bulk| bulk.edit.is_some());
     let edit = is_edited.then(|| "payloads edited".to_owned());
     edit.into_iter().chain(pacing.holds().then(|| pacing.in_words())).collect::<Vec<_>>().join(", ")
+}
+
+/// Its state, or what its letters wait for.
+fn state(record: &JobRecord, outcome: &JobOutcome, now: Timestamp) -> &'static str {
+    match record.job.state {
+        JobState::Done | JobState::Failed if outcome.to_send == 0 => record.job.state.as_str(),
+        JobState::Done | JobState::Failed if begins_at(record, outcome, now).is_some() => "scheduled",
+        JobState::Done | JobState::Failed => "sending",
+        state => state.as_str(),
+    }
+}
+
+/// Whether some of its letters may be as it has left them.
+fn can_undo(record: &JobRecord, outcome: &JobOutcome) -> bool {
+    let is_left = if record.is_retry() { outcome.to_send > 0 } else { record.job.done > 0 };
+    is_left && record.bulk.as_ref().is_some_and(Bulk::can_be_undone)
 }
 
 /// All of it is scheduled, and not all is sent.
@@ -193,6 +210,9 @@ fn sentence(record: &JobRecord, outcome: &JobOutcome, pacing: Pacing) -> String 
     let (sent, failed) = (n(progress.sent), n(progress.failed_again));
     match (job.state, progress.stage, pacing.canary) {
         (JobState::Stopped, ..) => stopped(record),
+        (JobState::Cancelled, ..) if record.is_retry() => {
+            format!("Cancelled: {sent} sent, {} were not sent.", n(outcome.not_sent))
+        }
         (JobState::Paused, ..) => format!("Paused: {sent} sent, {} to send.", n(outcome.to_send)),
         (JobState::Running, Some(Stage::Freezing), _) => "Its dead letters are being written down.".to_owned(),
         (JobState::Running, Some(Stage::Canary), Some(Canary { first, wait, at_most_failed_percent })) => format!(

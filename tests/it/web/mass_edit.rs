@@ -116,11 +116,12 @@ async fn each_is_edited_as_it_came_and_what_cannot_be_is_told(office: &Office) {
     let report = office.job(&format!("{job}/report")).await;
     let mut expected = reasons.map(|why| json!({"why": why, "letters": 1}));
     expected.sort_by_key(ToString::to_string);
-    let mut refused = report["refused"].as_array().unwrap().clone();
+    let mut refused = report["not_sent"].as_array().unwrap().clone();
     refused.sort_by_key(ToString::to_string);
     assert_eq!(refused, expected);
     let page = desk.page(&job.replace("/api/v1", "")).await.words("#jobs");
     assert!(page.contains("payloads edited") && page.contains("its payload is text, no JSON"), "{page}");
+    assert!(page.contains("Not sent Why Messages Its "), "{page}");
 
     let mut copies = Vec::new();
     for id in &ids[..3] {

@@ -41,6 +41,9 @@ on_both!(
     what_a_dead_server_has_claimed_holds_up_no_others,
     of_two_equal_retries_each_letter_is_sent_by_one,
     a_letter_that_somebody_else_has_dealt_with_is_left_alone,
+    why_letters_were_not_sent_is_told,
+    what_waits_to_be_sent_is_under_way,
+    nothing_is_undone_twice,
     what_can_be_known_beforehand_is_said,
     of_what_must_not_be_retried_only_that_of_the_time_is_counted,
     only_groups_that_the_letters_are_in_say_how_retries_ended,
@@ -379,6 +382,89 @@ async fn a_letter_that_somebody_else_has_dealt_with_is_left_alone(office: &Offic
     assert_eq!(status["skipped"], 2);
     assert_eq!(office.outcome(&job).await, [0, 2, 0, 0, 2]);
     assert_eq!(office.desk.status(ids[2]).await, Status::Open);
+}
+
+const GONE: &str = "no queue \"orders\" on \"main\"";
+
+async fn why_letters_were_not_sent_is_told(office: &Office) {
+    let ids = alike(&office.desk, "orders", "x", 10).await;
+    let job = office.begin(json!({"delay": "1m"})).await;
+    office.desk.command(ids[0], Command::Reopen).await;
+    office.desk.clock.advance(60 * SECOND);
+    let now = office.desk.clock.now();
+    let claimed = office.desk.store.claim_due_retries(MAIN, now, LEASE, 100).await.unwrap();
+    let outcome = |n| if n < 3 { RetryOutcome::Failed(GONE.into()) } else { RetryOutcome::Confirmed };
+    let ended: Vec<_> = claimed.iter().enumerate().map(|(n, retry)| (retry, outcome(n))).collect();
+    office.desk.store.finish_retries(&ended, now).await.unwrap();
+    assert_eq!(office.outcome(&job).await, [0, 6, 0, 0, 4]);
+    let told = [(GONE, 3), ("taken back before they were sent", 1)];
+    assert_eq!(not_sent(office, &job).await, told.map(|(why, letters)| json!({"why": why, "letters": letters})));
+    let table = office.desk.get(&format!("{job}/report.csv")).await.expect(200).text();
+    assert!(table.starts_with("outcome,group,queue,message_type,error,letters\r\n"), "{table}");
+    assert!(table.contains("not sent,,,,\"no queue \"\"orders\"\" on \"\"main\"\"\",3\r\n"), "{table}");
+    let page = office.desk.page(&job.replace("/api/v1", "")).await.words("#jobs");
+    assert!(page.contains("No queue \"orders\" on \"main\" 3 Taken back before they were sent 1"), "{page}");
+
+    // The four are open again.
+    let job = office.begin(json!({"rate": 1})).await;
+    let sent = office.go_on(SECOND).await;
+    let rest = 4 - sent;
+    office.control(&job, "cancel").await;
+    let why = "the job was cancelled before it came to them: they were left as they were";
+    assert_eq!(not_sent(office, &job).await, [json!({"why": why, "letters": rest})]);
+    let page = office.desk.page(&job.replace("/api/v1", "")).await.words("#jobs");
+    assert!(page.contains(&format!("Cancelled: {sent} sent, {rest} were not sent.")), "{page}");
+
+    let job = office.begin(json!({"rate": 1, "delay": "1m"})).await;
+    for id in ids {
+        if office.desk.status(id).await == Status::Open {
+            office.desk.bring(id, Status::Discarded).await;
+        }
+    }
+    office.go_on(70 * SECOND).await;
+    let why = "somebody else had dealt with them meanwhile, or they had come in again";
+    assert_eq!(not_sent(office, &job).await, [json!({"why": why, "letters": rest})]);
+}
+
+async fn not_sent(office: &Office, job: &str) -> Vec<Value> {
+    office.job(&format!("{job}/report")).await["not_sent"].as_array().unwrap().clone()
+}
+
+async fn what_waits_to_be_sent_is_under_way(office: &Office) {
+    alike(&office.desk, "orders", "x", 2).await;
+    let job = office.begin(json!({"delay": "10m"})).await;
+    let states = async || {
+        let page = office.desk.page("/jobs").await;
+        let in_part = |part: &str| page.all(&format!("section[aria-labelledby={part}] .mark-state")).len();
+        (in_part("under-way-title"), in_part("finished-title"), page.words(".mark-state"))
+    };
+    assert_eq!(states().await, (1, 0, "scheduled".to_owned()));
+    office.desk.clock.advance(600 * SECOND);
+    assert_eq!(states().await, (1, 0, "sending".to_owned()));
+    assert_eq!(office.send().await.len(), 2);
+    assert_eq!(states().await, (0, 1, "done".to_owned()));
+    let page = office.desk.page(&job.replace("/api/v1", "")).await;
+    assert_eq!(page.all("form[action$=undo]").len(), 0, "all is sent");
+}
+
+async fn nothing_is_undone_twice(office: &Office) {
+    alike(&office.desk, "orders", "x", 2).await;
+    let undo = async |job: &str| office.desk.post(&format!("{job}/undo"), &json!({})).await;
+    let discard = json!({"action": "discard", "filter": {"status": "open"}});
+    let started = office.desk.post("/api/v1/actions", &discard).await.expect(202).json();
+    let discarded = format!("/api/v1/jobs/{}", started["job"].as_str().unwrap());
+    wait_until("all to be discarded", PATIENCE, async || office.job(&discarded).await["state"] == "done").await;
+    undo(&discarded).await.expect(202);
+    wait_until("all to be open", PATIENCE, async || office.open().await == 2).await;
+    let why = undo(&discarded).await.problem(409);
+    assert!(why.starts_with("There is nothing left to undo: "), "{why}");
+
+    let retried = office.begin(json!({"delay": "10m"})).await;
+    undo(&retried).await.expect(202);
+    wait_until("all to be taken back", PATIENCE, async || office.open().await == 2).await;
+    undo(&retried).await.problem(409);
+    let page = office.desk.page(&retried.replace("/api/v1", "")).await;
+    assert_eq!(page.all("form[action$=undo]").len(), 0);
 }
 
 async fn what_can_be_known_beforehand_is_said(office: &Office) {
