@@ -1,6 +1,6 @@
 //! From the first signal to an orderly end.
 
-use std::{process::ExitCode, time::Duration};
+use std::{io, process::ExitCode, time::Duration};
 
 use tokio::{
     runtime::Handle,
@@ -21,7 +21,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 
 /// Starts the workers and ends them: the first signal lets them finish what they have begun, the second does not wait.
 ///
-/// A worker that ends by itself takes the whole process down with a failing exit code, rather than leave half an
+/// A worker that ends by itself takes the whole process down with a failing exit code, rather than leave half a
 /// server running.
 pub struct Lifecycle {
     stopping: CancellationToken,
@@ -31,22 +31,46 @@ pub struct Lifecycle {
     /// Where pages and API are answered: no worker keeps them waiting.
     pages: Handle,
     board: WorkerBoard,
+    signals: Signals,
+}
+
+/// SIGINT and SIGTERM.
+struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
+impl Signals {
+    /// Listens from now on.
+    fn listen() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
 impl Lifecycle {
     /// Listens for SIGINT and SIGTERM from now on.
-    pub fn start(pages: Handle) -> std::io::Result<Self> {
+    pub fn start(pages: Handle) -> io::Result<Self> {
         Ok(Self {
             stopping: CancellationToken::new(),
             died: CancellationToken::new(),
             workers: TaskTracker::new(),
             pages,
             board: WorkerBoard::default(),
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
+            signals: Signals::listen()?,
         })
+    }
+
+    /// Ends with the next signal: for what is waited for before there is anything to stop.
+    pub fn signalled(&self) -> io::Result<impl Future<Output = ()> + use<>> {
+        let mut signals = Signals::listen()?;
+        Ok(async move { signals.next().await })
     }
 
     /// Cancelled when workers are to finish.
@@ -98,7 +122,7 @@ impl Lifecycle {
     pub async fn run(mut self) -> ExitCode {
         let code = tokio::select! {
             () = self.died.cancelled() => ExitCode::FAILURE,
-            () = any(&mut self.interrupt, &mut self.terminate) => ExitCode::SUCCESS,
+            () = self.signals.next() => ExitCode::SUCCESS,
         };
         tracing::info!("stopping: finishing work in progress; another signal stops at once");
         self.stopping.cancel();
@@ -108,18 +132,11 @@ impl Lifecycle {
                 tracing::info!("stopped");
                 code
             }
-            () = any(&mut self.interrupt, &mut self.terminate) => ExitCode::FAILURE,
+            () = self.signals.next() => ExitCode::FAILURE,
             () = tokio::time::sleep(DRAIN) => {
                 tracing::error!("workers did not finish within {} s", DRAIN.as_secs());
                 ExitCode::FAILURE
             }
         }
-    }
-}
-
-async fn any(interrupt: &mut Signal, terminate: &mut Signal) {
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
     }
 }

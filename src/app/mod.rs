@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod database;
 mod dump;
 mod health;
 mod lifecycle;
@@ -17,6 +18,7 @@ mod web;
 
 use std::{
     fmt,
+    future::pending,
     io::{self, Write},
     process::ExitCode,
     sync::Arc,
@@ -47,7 +49,6 @@ use crate::{
         settings::Settings,
         snoozes::Snoozes,
     },
-    store::Store,
 };
 
 pub use backup::backup;
@@ -71,8 +72,7 @@ pub async fn serve(config: Config, roles: Roles, again: ReadAgain, pages: Handle
 
 /// Brings the database to this version.
 pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
-    let store = Store::open(config.database.url.reveal()).await?;
-    store.migrate().await?;
+    database::open(config, pending()).await?.migrate().await?;
     tracing::info!("the database is at this version");
     Ok(ExitCode::SUCCESS)
 }
@@ -85,7 +85,7 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
     if let Some(listeners) = &listeners {
         config.web.name_port(listeners.port()?);
     }
-    let services = Services::build(&config, roles, lifecycle.board()).await?;
+    let services = Services::build(&config, roles, lifecycle).await?;
     let replaceable = Replaceable::of(&services, &config);
     let brokers = config.brokers.keys().cloned().collect();
     lifecycle.start_worker(Probe::new(Arc::clone(&services.store), services.health.clone(), brokers));

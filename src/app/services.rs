@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Role, Roles};
+use super::{Role, Roles, database, lifecycle::Lifecycle};
 use crate::{
     clock::Clock,
     config::{AuthMode, Config},
@@ -58,8 +58,8 @@ pub(super) struct Services {
 }
 
 impl Services {
-    pub(super) async fn build(config: &Config, roles: &Roles, workers: WorkerBoard) -> anyhow::Result<Self> {
-        let store = Store::open_logging(config.database.url.reveal(), config.database.slow_statement).await?;
+    pub(super) async fn build(config: &Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<Self> {
+        let store = database::open(config, lifecycle.signalled()?).await?;
         store.lock()?;
         if config.database.auto_migrate {
             store.migrate().await?;
@@ -120,8 +120,8 @@ impl Services {
             group_splits,
             reader,
             schemas,
-            health: Health::new(board.clone(), workers.clone(), clock.clone()),
-            workers,
+            health: Health::new(board.clone(), lifecycle.board(), clock.clone()),
+            workers: lifecycle.board(),
             board,
             clock,
             metrics: Metrics::default(),

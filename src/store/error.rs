@@ -12,6 +12,8 @@ use crate::domain::{health::DatabaseTrouble, version::Changed};
 pub enum StoreError {
     #[error("database.url is not usable: {0}")]
     Url(String),
+    #[error("no connection to the database at {address}: {cause}")]
+    NoConnection { address: String, cause: sqlx::Error },
     #[error("the database cannot be used at the moment: {0}")]
     Unavailable(sqlx::Error),
     #[error("the database has not answered for {} s", .0.as_secs())]
@@ -52,8 +54,12 @@ impl StoreError {
     }
 
     /// Whether trying again later may help without anything being changed.
-    pub const fn is_outage(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::NoAnswer(_))
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Unavailable(_) | Self::NoAnswer(_) => true,
+            Self::NoConnection { cause, .. } => is_outage(cause),
+            _ => false,
+        }
     }
 
     /// What it says of the database.

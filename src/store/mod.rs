@@ -146,7 +146,7 @@ impl Store {
     /// Opens the database at `url` (`sqlite://…` or `postgres://…`). It does not migrate it.
     ///
     /// # Errors
-    /// [`StoreError::Url`] when the address is malformed, [`StoreError::Unavailable`] when nothing answers there.
+    /// [`StoreError::Url`] when the address is malformed, [`StoreError::NoConnection`] when no Postgres takes a connection there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         Self::open_logging(url, db::SLOW_STATEMENT).await
     }

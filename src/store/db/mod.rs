@@ -12,7 +12,7 @@ mod presence;
 mod renewal;
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     str::FromStr,
     sync::{Arc, OnceLock},
@@ -21,10 +21,12 @@ use std::{
 
 use log::LevelFilter;
 use sqlx::{
-    ConnectOptions, Connection, Executor, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    ConnectOptions, Connection, Executor, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
+
+use tokio::time::timeout;
 
 use lock::FileLock;
 use presence::Presence;
@@ -126,7 +128,8 @@ impl Db {
             .application_name("dlo")
             .log_slow_statements(LevelFilter::Warn, slow);
         let renewal = Renewal::default();
-        let pool = postgres_pool(&renewal).connect_with(options).await?;
+        reach(&options).await?;
+        let pool = postgres_pool(&renewal).connect_lazy_with(options);
         let (read, write) = (Either::Postgres(pool.clone()), Either::Postgres(pool));
         Ok(Self { read, write, lock: Arc::default(), renewal, presence: Presence::default() })
     }
@@ -252,6 +255,22 @@ impl Db {
             Either::Sqlite(pool) => Either::Sqlite(pool.begin().await?),
             Either::Postgres(pool) => Either::Postgres(pool.begin_with(BY_INDEX).await?),
         })
+    }
+}
+
+/// Whether a connection can be had, and why not: a pool would try for long, and then say only that it has.
+async fn reach(options: &PgConnectOptions) -> Result<(), StoreError> {
+    let connected = async { PgConnection::connect_with(options).await?.close().await };
+    let no_answer =
+        || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", ACQUIRE_TIMEOUT.as_secs()));
+    let outcome = timeout(ACQUIRE_TIMEOUT, connected).await.unwrap_or_else(|_| Err(no_answer().into()));
+    outcome.map_err(|cause| StoreError::NoConnection { address: address(options), cause })
+}
+
+fn address(options: &PgConnectOptions) -> String {
+    match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     fmt::Debug,
     io::{BufRead, BufReader, PipeReader, PipeWriter},
-    os::unix::{fs::PermissionsExt, process::CommandExt},
+    os::unix::process::CommandExt,
     panic::Location,
     path::Path,
     process::{Child, Command, ExitStatus},
@@ -353,6 +353,8 @@ fn the_program_gets_no_settings_of_who_runs_the_tests() {
 /// Until then it cannot be found by its session, which it may not have when its leash is let go at once.
 #[test]
 fn a_command_dies_that_has_no_session_yet() {
+    use std::os::unix::fs::PermissionsExt;
+
     let slow = super::scratch_dir("slow-setsid-");
     let script = slow.path().join("setsid");
     std::fs::write(&script, "#!/bin/sh\nPATH=${PATH#*:}\nsleep 1\nexec setsid \"$@\"\n").expect("a script");

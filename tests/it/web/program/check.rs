@@ -55,6 +55,27 @@ fn each_thing_that_is_not_is_a_line_that_says_why() {
 }
 
 #[test]
+fn a_postgres_that_is_not_there_is_named_by_its_address() {
+    let said = |url: &str| {
+        let ended =
+            dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &nowhere()).set("DLO_DATABASE__URL", url).run().expect(1);
+        assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("hunter2"), "{}{}", ended.stdout, ended.stderr);
+        ended.stdout.lines().find(|line| line.contains("database")).unwrap().to_owned()
+    };
+    let url = nowhere().replace("amqp:", "postgres:").replace("/%2f", "/dlo");
+    let (_, address) = url.trim_end_matches("/dlo").split_once('@').unwrap();
+    let line = said(&url);
+    assert!(line.starts_with(&format!("FAIL  database: no connection to the database at {address}: ")), "{line}");
+    assert!(line.contains("refused"), "{line}");
+    let Some(postgres) = Postgres::shared() else { return };
+    let line = said(&format!("{}/nowhere", postgres.url()));
+    assert!(
+        line.contains("no connection to the database at ") && line.contains("\"nowhere\" does not exist"),
+        "{line}"
+    );
+}
+
+#[test]
 fn a_wrong_password_or_vhost_is_said_to_be_one() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();

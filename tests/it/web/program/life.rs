@@ -22,6 +22,25 @@ async fn a_taken_port_ends_it_before_the_database_is_touched() {
     assert!(!server.file("dlo.db").exists());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_postgres_that_comes_up_later_is_waited_for() {
+    let Some(mut postgres) = Postgres::doomed() else { return };
+    let url = postgres.database_url();
+    postgres.stop();
+    let start = async || {
+        let server = serve().with(ONLY_WEB).set("DLO_DATABASE__URL", &url).start();
+        let line = server.line("no connection to the database at ").await;
+        assert!(line.contains("refused") && line.contains("it is tried again"), "{line}");
+        server
+    };
+    let mut given_up = start().await;
+    assert_eq!(given_up.stop().await.code(), Some(1), "it has not begun");
+    let mut server = start().await;
+    postgres.start();
+    server.says("listening on").await;
+    assert!(server.stop().await.success());
+}
+
 #[tokio::test]
 async fn without_a_broker_pages_are_up_and_say_so() {
     let server = serve().set("DLO_BROKERS__MAIN__URL", "amqp://guest:guest@127.0.0.1:1").open().await;
