@@ -8,11 +8,12 @@ pub(crate) mod columns;
 pub(crate) mod file;
 pub(crate) mod id_list;
 mod lock;
+mod postgres;
 mod presence;
 mod renewal;
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     str::FromStr,
     sync::{Arc, OnceLock},
@@ -21,12 +22,10 @@ use std::{
 
 use log::LevelFilter;
 use sqlx::{
-    ConnectOptions, Connection, Executor, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
-    postgres::{PgConnectOptions, PgPoolOptions},
+    ConnectOptions, Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    postgres::PgConnectOptions,
     sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
-
-use tokio::time::timeout;
 
 use lock::FileLock;
 use presence::Presence;
@@ -38,7 +37,6 @@ use super::StoreError;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pages are short reads; more connections than this only compete for two cores.
 const READERS: u32 = 4;
-const POSTGRES_CONNECTIONS: u32 = 10;
 
 /// A statement that takes so long is logged, unless something else is said.
 pub const SLOW_STATEMENT: Duration = Duration::from_secs(1);
@@ -109,9 +107,6 @@ pub(crate) struct Db {
     presence: Presence,
 }
 
-/// No statement here runs for long: Postgres would spend more on starting workers and compiling expressions than these save.
-const SHORT_STATEMENTS: &str = "SET max_parallel_workers_per_gather = 0; SET jit = off";
-
 impl Db {
     /// Opens the database that `url` names; a SQLite file is created where there is none. Statements that take as long as
     /// `slow` are logged: their texts, never the values that are bound to them.
@@ -128,8 +123,7 @@ impl Db {
             .application_name("dlo")
             .log_slow_statements(LevelFilter::Warn, slow);
         let renewal = Renewal::default();
-        reach(&options).await?;
-        let pool = postgres_pool(&renewal).connect_lazy_with(options);
+        let pool = postgres::connect(&renewal, options).await?;
         let (read, write) = (Either::Postgres(pool.clone()), Either::Postgres(pool));
         Ok(Self { read, write, lock: Arc::default(), renewal, presence: Presence::default() })
     }
@@ -143,7 +137,7 @@ impl Db {
             }
             Either::Postgres(pool) => {
                 let options = (*pool.connect_options()).clone().application_name("dlo pages");
-                Either::Postgres(postgres_pool(&self.renewal).connect_lazy_with(options))
+                Either::Postgres(postgres::pool(&self.renewal).connect_lazy_with(options))
             }
         };
         Self { read, ..self.clone() }
@@ -256,34 +250,6 @@ impl Db {
             Either::Postgres(pool) => Either::Postgres(pool.begin_with(BY_INDEX).await?),
         })
     }
-}
-
-/// Whether a connection can be had, and why not: a pool would try for long, and then say only that it has.
-async fn reach(options: &PgConnectOptions) -> Result<(), StoreError> {
-    let connected = async { PgConnection::connect_with(options).await?.close().await };
-    let no_answer =
-        || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", ACQUIRE_TIMEOUT.as_secs()));
-    let outcome = timeout(ACQUIRE_TIMEOUT, connected).await.unwrap_or_else(|_| Err(no_answer().into()));
-    outcome.map_err(|cause| StoreError::NoConnection { address: address(options), cause })
-}
-
-fn address(options: &PgConnectOptions) -> String {
-    match options.get_socket() {
-        Some(socket) => socket.display().to_string(),
-        None => format!("{}:{}", options.get_host(), options.get_port()),
-    }
-}
-
-fn postgres_pool(renewal: &Renewal) -> PgPoolOptions {
-    let renewal = renewal.clone();
-    PgPoolOptions::new()
-        .max_connections(POSTGRES_CONNECTIONS)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .before_acquire(move |_, connection| {
-            let is_current = renewal.is_current(connection.age);
-            Box::pin(async move { Ok(is_current) })
-        })
-        .after_connect(|connection, _| Box::pin(async move { connection.execute(SHORT_STATEMENTS).await.map(drop) }))
 }
 
 fn sqlite_pool(connections: u32) -> SqlitePoolOptions {

@@ -1,9 +1,10 @@
 //! A private PostgreSQL, and a database of its own for each test.
 
 use std::{
+    io::{BufRead, BufReader, Lines, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -93,6 +94,7 @@ impl Postgres {
         let status = Command::new("sh").args(["-c", "kill -KILL \"$0\"", &self.pid()]).status();
         assert!(status.is_ok_and(|status| status.success()), "SIGKILL could not be sent");
         self.server.kill();
+        self.admin.sessions().clear();
     }
 
     fn pid(&self) -> String {
@@ -146,7 +148,7 @@ impl Postgres {
         let server = leash(&dir, options, disk.as_ref(), &[]).spawn();
         let facts = ServerFacts::await_from(&server);
         let server_url = Arc::new(Mutex::new(facts.require("POSTGRES_URL").to_owned()));
-        let admin = Admin { psql: facts.require("PSQL").into(), server_url };
+        let admin = Admin { psql: facts.require("PSQL").into(), server_url, sessions: Arc::default() };
         Some(Self { admin, server, dir, options, disk, _data: data })
     }
 
@@ -278,6 +280,33 @@ struct Admin {
     psql: PathBuf,
     /// Without a database. It is another one after a failover.
     server_url: Arc<Mutex<String>>,
+    /// Those that are at leisure.
+    sessions: Arc<Mutex<Vec<Session>>>,
+}
+
+/// A `psql` that goes on: to start one takes longer than most of what it is asked for. It ends when it is dropped.
+struct Session {
+    psql: Child,
+    statements: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+}
+
+impl Session {
+    const DONE: &str = "-- done --";
+
+    fn begin(psql: &Path, url: &str) -> Self {
+        let mut command = Command::new(psql);
+        command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--set=ON_ERROR_STOP=1"]).arg(url);
+        let mut psql = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("psql runs");
+        let (statements, answers) = (psql.stdin.take().expect("a pipe"), psql.stdout.take().expect("a pipe"));
+        Self { psql, statements, answers: BufReader::new(answers).lines() }
+    }
+
+    /// Whether that was carried out. It is of no use any more where it was not.
+    fn execute(&mut self, statement: &str) -> bool {
+        let asked = writeln!(self.statements, "{statement};\n\\echo '{}'", Self::DONE);
+        asked.is_ok() && self.answers.by_ref().map_while(Result::ok).any(|line| line == Self::DONE)
+    }
 }
 
 impl Admin {
@@ -300,7 +329,17 @@ impl Admin {
     }
 
     fn execute(&self, statement: &str) {
-        self.execute_all("postgres", &[statement.to_owned()]);
+        let idle = self.sessions().pop();
+        let mut session = idle.unwrap_or_else(|| Session::begin(&self.psql, &self.database_url("postgres")));
+        if session.execute(statement) {
+            self.sessions().push(session);
+        } else {
+            failed(statement);
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Vec<Session>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One after the other, each in a transaction of its own.
@@ -312,9 +351,22 @@ impl Admin {
             .stdout(Stdio::null())
             .status()
             .expect("psql runs");
-        // A panic while a test panics already would abort all the others.
-        if !status.success() && !std::thread::panicking() {
-            panic!("psql failed: {statements:?}");
+        if !status.success() {
+            failed(&statements.join("; "));
         }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        _ = self.psql.kill();
+        _ = self.psql.wait();
+    }
+}
+
+/// A panic while a test panics already would abort all the others.
+fn failed(statements: &str) {
+    if !std::thread::panicking() {
+        panic!("psql failed: {statements}");
     }
 }
