@@ -130,7 +130,10 @@ impl Confirmation {
 
     pub fn new(all: BulkAction, whole: BulkTarget) -> Self {
         let (n, of) = (number::thousands(whole.count), &whole.of);
-        let frozen = format!("These {n} are meant, as they are now.");
+        let frozen = match whole.count {
+            1 => "This one is meant, as it is now.".to_owned(),
+            _ => format!("These {n} are meant, as they are now."),
+        };
         let (button, question, consequence) = match (all, whole.status) {
             (BulkAction::Retry, Status::Scheduled) => (
                 format!("Retry all {n} now"),

@@ -23,7 +23,7 @@ pub fn title(letter: &LetterSummary) -> (String, String) {
     let kind = letter.error_type.as_deref().map(text::one_line).unwrap_or_default();
     match message {
         Some(message) => (message, kind),
-        None if kind.is_empty() => (letter.reason.sentence().to_owned(), kind),
+        None if kind.is_empty() => (text::capitalized(letter.reason.sentence()), kind),
         None => (kind, String::new()),
     }
 }

@@ -76,9 +76,15 @@ async fn a_row_says_what_went_wrong() {
         desk.page("/letters").await.words(".list-row .row-why"),
         "System.InvalidOperationException: Pricing failed"
     );
-    desk.receive(dead_in("orders")).await;
+    let id = desk.receive(dead_in("orders")).await;
     let rows = desk.page("/letters?queue=orders").await;
     assert_eq!(rows.words(".list-row .row-why"), "rejected by its consumer, no reason recorded");
+    let titles = [(format!("/letters/{id}"), "#letter-title"), (format!("/letters/{id}/edit"), ".page-crumb bdi")];
+    for (path, title) in titles {
+        assert_eq!(desk.page(&path).await.words(title), "Rejected by its consumer, no reason recorded", "{path}");
+    }
+    let asked = desk.page("/letters/all?queue=orders&all=discard").await.words(".confirm-box");
+    assert!(asked.contains("This one is meant, as it is now."), "{asked}");
 }
 
 #[tokio::test]
