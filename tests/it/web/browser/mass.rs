@@ -87,8 +87,16 @@ async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
     scene.reads("#jobs", "5 of the first 5 sent, 0 of them failed again so far.").await;
     fail_again(desk, "orders", b"{\"n\": 1}", &first[..3]).await;
     scene.reads("#jobs", "5 sent, 3 of them failed again: stopped; nothing else was sent.").await;
+    scene.reads("#jobs", "The job was stopped before it came to them: they were left as they were").await;
+    scene.browser.set_viewport(390, 900).await;
+    assert_eq!(scene.ask(NUMBERS_OUT_OF_SIGHT).await, json!([]));
+    scene.browser.set_viewport(1280, 900).await;
     assert_eq!(sent(desk).await, []);
 }
+
+/// What the tables of a job leave out.
+const NUMBERS_OUT_OF_SIGHT: &str = "[...document.querySelectorAll('#jobs .table-number')]
+    .filter((number) => !number.checkVisibility()).map((number) => number.innerText)";
 
 /// Figures of a job that take more than one line.
 const FIGURES_IN_LINES: &str = "[...document.querySelectorAll('.job-box .total-list li')].filter((li) => {
