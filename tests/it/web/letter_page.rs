@@ -40,7 +40,7 @@ async fn says_what_failed_where_why_and_when() {
     let hour = Duration::from_secs(3_600);
     let dead = dead_in("texts.sms").published_to("events", "text.created").because(Reason::DeliveryLimit);
     let (_, _, page) = shown(dead.attempts(3).of(Importance::High).received(before_noon(hour))).await;
-    assert!(page.words("#letter-title").starts_with("delivered too often"), "{}", page.words("#letter-title"));
+    assert!(page.words("#letter-title").starts_with("Delivered too often"), "{}", page.words("#letter-title"));
     let head = page.words("article header");
     for part in ["in texts.sms", "high", "open", "3 attempts", "1 h ago"] {
         assert!(head.contains(part), "{part}: {head}");
