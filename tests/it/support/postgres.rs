@@ -1,6 +1,7 @@
 //! A private PostgreSQL, and a database of its own for each test.
 
 use std::{
+    collections::HashMap,
     io::{BufRead, BufReader, Lines, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -251,6 +252,7 @@ impl PostgresDatabase {
     /// Gives it another name. Whoever is connected to it is so no longer, and does not find it again.
     pub fn rename(&mut self) {
         let (old, new) = (&self.name, unique_name("test_"));
+        self.admin.leave(old);
         self.admin.execute_all(
             "postgres",
             &[
@@ -270,6 +272,7 @@ impl PostgresDatabase {
 
 impl Drop for PostgresDatabase {
     fn drop(&mut self) {
+        self.admin.leave(&self.name);
         self.admin.execute(&format!("drop database {} with (force)", self.name));
     }
 }
@@ -280,8 +283,8 @@ struct Admin {
     psql: PathBuf,
     /// Without a database. It is another one after a failover.
     server_url: Arc<Mutex<String>>,
-    /// Those that are at leisure.
-    sessions: Arc<Mutex<Vec<Session>>>,
+    /// Those that are at leisure, by their database.
+    sessions: Arc<Mutex<HashMap<String, Vec<Session>>>>,
 }
 
 /// A `psql` that goes on: to start one takes longer than most of what it is asked for. It ends when it is dropped.
@@ -329,31 +332,35 @@ impl Admin {
     }
 
     fn execute(&self, statement: &str) {
-        let idle = self.sessions().pop();
-        let mut session = idle.unwrap_or_else(|| Session::begin(&self.psql, &self.database_url("postgres")));
-        if session.execute(statement) {
-            self.sessions().push(session);
-        } else {
-            failed(statement);
-        }
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, Vec<Session>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.execute_all("postgres", &[statement.to_owned()]);
     }
 
     /// One after the other, each in a transaction of its own.
     fn execute_all(&self, database: &str, statements: &[String]) {
-        let status = Command::new(&self.psql)
-            .args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"])
-            .args(statements.iter().flat_map(|statement| ["--command", statement]))
-            .arg(self.database_url(database))
-            .stdout(Stdio::null())
-            .status()
-            .expect("psql runs");
-        if !status.success() {
-            failed(&statements.join("; "));
+        let mut session =
+            self.idle_session(database).unwrap_or_else(|| Session::begin(&self.psql, &self.database_url(database)));
+        if statements.iter().all(|statement| session.execute(statement)) {
+            self.sessions().entry(database.to_owned()).or_default().push(session);
+        } else if !std::thread::panicking() {
+            // A panic while a test panics already would abort all the others.
+            panic!("psql failed: {statements:?}");
         }
+    }
+
+    /// One that no test has cut off.
+    fn idle_session(&self, database: &str) -> Option<Session> {
+        let pop = || self.sessions().get_mut(database).and_then(Vec::pop);
+        std::iter::from_fn(pop).find_map(|mut session| session.execute("select").then_some(session))
+    }
+
+    /// Nobody is connected to a database any more.
+    fn leave(&self, database: &str) {
+        let left = self.sessions().remove(database);
+        drop(left);
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Vec<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -361,12 +368,5 @@ impl Drop for Session {
     fn drop(&mut self) {
         _ = self.psql.kill();
         _ = self.psql.wait();
-    }
-}
-
-/// A panic while a test panics already would abort all the others.
-fn failed(statements: &str) {
-    if !std::thread::panicking() {
-        panic!("psql failed: {statements}");
     }
 }
