@@ -153,9 +153,14 @@ impl Leashed {
         assert!(status.is_ok_and(|status| status.success()), "SIGTERM could not be sent");
     }
 
-    /// Has the command stand still, as if the machine had no time for it, or go on.
+    /// Has the command stand still, as if the machine had no time for it, or go on. When it returns, all threads stand still:
+    /// one that runs when the signal is sent may still answer something.
+    #[expect(clippy::disallowed_methods, reason = "it takes no longer than the thread that runs")]
     pub fn freeze(&self, frozen: bool) {
         self.signal(if frozen { "STOP" } else { "CONT" });
+        while frozen && !stands_still(self.command_pid()) {
+            thread::sleep(POLL_INTERVAL);
+        }
     }
 
     /// Sends it to the command itself.
@@ -266,12 +271,23 @@ impl Output {
 /// How long a command may take to die, with the grace it is given.
 const DEATH_TIMEOUT: Duration = Duration::from_secs(180);
 
+/// Whether all threads of a process are stopped.
+fn stands_still(pid: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    tasks.flatten().all(|task| {
+        // The name in brackets may have anything in it. A thread that ends meanwhile runs no more.
+        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('T'))
+    })
+}
+
 /// How often something is looked at that is waited for: at first often enough not to slow a test down, then seldom
 /// enough to leave the CPU to what it is waiting for.
 const POLL_INTERVAL: Duration = Duration::from_millis(4);
 const LONGEST_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits until `check` says yes. This, [`wait_for`] and [`Leashed::kill`] are the only places where tests sleep.
+/// Waits until `check` says yes. This, [`wait_for`], [`Leashed::freeze`] and [`Leashed::kill`] are the
+/// only places where tests sleep.
 ///
 /// # Panics
 /// Naming `what` and the caller, when that has not happened in time.

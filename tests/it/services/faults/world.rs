@@ -31,7 +31,7 @@ use super::{
     site::Site,
     traffic::{HEALS, QUEUE, Traffic, lock},
 };
-use crate::support::{process::wait_until, rabbit::Vhost};
+use crate::support::{process::wait_to_see, rabbit::Vhost};
 
 /// What a failed run was, and what was off when it was looked last. It is said at the very end: what processes have said is
 /// long, and where it is cut only the end is left.
@@ -128,7 +128,7 @@ impl<'a> World<'a> {
         // Opened before, for it takes all claims in a file to be of processes that died.
         let looking = AppState::begin(&self.site.database_url(), Clock::system(), []).await;
         self.servers[0].run(None).await;
-        wait_until("the books to balance", PATIENCE, async || self.is_over(&looking).await).await;
+        wait_to_see("the books to balance", PATIENCE, async || self.is_over(&looking).await).await;
         let books = self.books(&looking).await;
         let off = [books.missing(), books.unaccounted()].concat();
         self.verdict.is(&self.plan, &off);
@@ -148,14 +148,21 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Each message has come to its end, and none is under way.
-    async fn is_over(&mut self, looking: &AppState) -> bool {
-        if looking.count_of(Status::Scheduled).await > 0 {
-            return false;
+    /// Each message has come to its end, and none is under way; else what is.
+    async fn is_over(&mut self, looking: &AppState) -> Result<(), String> {
+        let scheduled = looking.count_of(Status::Scheduled).await;
+        if scheduled > 0 {
+            return Err(format!("{scheduled} scheduled"));
         }
         let missing = self.books(looking).await.missing();
         self.verdict.is(&self.plan, &missing);
-        missing.is_empty() && block_in_place(|| self.vhost.is_drained())
+        if !missing.is_empty() {
+            return Err(format!("missing: {missing:?}"));
+        }
+        match block_in_place(|| self.vhost.what_is_left()) {
+            left if left == "[]" => Ok(()),
+            left => Err(format!("in RabbitMQ: {left}")),
+        }
     }
 
     async fn books(&self, looking: &AppState) -> Books {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::support::{
     browser::Browser,
-    process::{wait_for, wait_to_see, wait_until},
+    process::{wait_to_see, wait_until},
 };
 
 /// Collects what goes wrong on any page, over all pages of a session. That a request is cut off because the page is
@@ -263,13 +263,15 @@ impl Scene {
         let what = format!("{selector} ({})", std::panic::Location::caller());
         async move {
             let acted = async || {
-                if !self.is_at_rest().await {
-                    return None;
+                if self.is_at_rest().await {
+                    let acted = self.browser.evaluate(&act).await.unwrap_or_else(|error| panic!("{act}: {error}"));
+                    if acted == true {
+                        return Ok(());
+                    }
                 }
-                let acted = self.browser.evaluate(&act).await.unwrap_or_else(|error| panic!("{act}: {error}"));
-                (acted == true).then_some(())
+                Err(self.browser.evaluate(SAID).await)
             };
-            wait_for(&what, PATIENCE, acted).await;
+            wait_to_see(&what, PATIENCE, acted).await;
         }
     }
 }
