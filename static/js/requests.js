@@ -67,9 +67,13 @@ const submit = (form, submitter) => {
 
 const said = (what, verb) => (verb === "get" ? what : `${what} ${one("#unanswered").dataset.unknown}`);
 
+// What follows a field does not take the place of what somebody has asked for.
+const isBeside = ({ triggeringEvent }) =>
+  /^(input|change)$/.test(triggeringEvent?.type) && one("#toasts [data-unanswered]");
+
 const htmxFailed = (what) => ({ detail }) => {
   const config = detail.requestConfig;
-  if (!isOwn(config)) fail(said(one("#unanswered").dataset[what], config.verb), () => again(config));
+  if (!isOwn(config) && !isBeside(config)) fail(said(one("#unanswered").dataset[what], config.verb), () => again(config));
 };
 
 on("click", "[data-try-again]", (button) => {

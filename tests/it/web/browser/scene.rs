@@ -246,7 +246,7 @@ impl Scene {
 
     /// Waits until the page is at rest.
     #[track_caller]
-    fn rests(&self) -> impl Future<Output = ()> {
+    pub fn rests(&self) -> impl Future<Output = ()> {
         wait_until("the page to be at rest", PATIENCE, async || self.is_at_rest().await)
     }
 
