@@ -34,6 +34,12 @@ pub struct Lifecycle {
     signals: Signals,
 }
 
+/// Ends with the next signal: for what is waited for before there is anything to stop.
+pub(super) fn signalled() -> io::Result<impl Future<Output = ()>> {
+    let mut signals = Signals::listen()?;
+    Ok(async move { signals.next().await })
+}
+
 /// SIGINT and SIGTERM.
 struct Signals {
     interrupt: Signal,
@@ -65,12 +71,6 @@ impl Lifecycle {
             board: WorkerBoard::default(),
             signals: Signals::listen()?,
         })
-    }
-
-    /// Ends with the next signal: for what is waited for before there is anything to stop.
-    pub fn signalled(&self) -> io::Result<impl Future<Output = ()> + use<>> {
-        let mut signals = Signals::listen()?;
-        Ok(async move { signals.next().await })
     }
 
     /// Cancelled when workers are to finish.

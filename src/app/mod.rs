@@ -18,7 +18,6 @@ mod web;
 
 use std::{
     fmt,
-    future::pending,
     io::{self, Write},
     process::ExitCode,
     sync::Arc,
@@ -72,7 +71,7 @@ pub async fn serve(config: Config, roles: Roles, again: ReadAgain, pages: Handle
 
 /// Brings the database to this version.
 pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
-    database::open(config, pending()).await?.migrate().await?;
+    database::open(config).await?.migrate().await?;
     tracing::info!("the database is at this version");
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Role, Roles, database, lifecycle::Lifecycle};
+use super::{
+    Role, Roles, database,
+    lifecycle::{self, Lifecycle},
+};
 use crate::{
     clock::Clock,
     config::{AuthMode, Config},
@@ -59,7 +62,10 @@ pub(super) struct Services {
 
 impl Services {
     pub(super) async fn build(config: &Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<Self> {
-        let store = database::open(config, lifecycle.signalled()?).await?;
+        let store = tokio::select! {
+            opened = database::open(config) => opened?,
+            () = lifecycle::signalled()? => anyhow::bail!("stopped before the database took a connection"),
+        };
         store.lock()?;
         if config.database.auto_migrate {
             store.migrate().await?;

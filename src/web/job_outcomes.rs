@@ -34,16 +34,19 @@ impl AppState {
         self.store().job_letters(jobs, self.clock.now().minus(self.settings.succeeded_after)).await
     }
 
+    pub(crate) async fn letters_of_job(&self, record: &JobRecord) -> Result<JobLetters, StoreError> {
+        let found = self.job_letters(slice::from_ref(record)).await?;
+        Ok(found.first().map(|(_, letters)| *letters).unwrap_or_default())
+    }
+
     pub(crate) async fn job_outcomes(&self, record: &JobRecord) -> Result<JobOutcomes, StoreError> {
-        let letters = self.job_letters(slice::from_ref(record)).await?.pop().map(|(_, letters)| letters);
-        let letters = letters.unwrap_or_default();
-        let (failures, not_sent) = if record.is_retry() {
-            let told = self.store().job_not_sent(record.job.id).await?;
-            (self.job_failures(record.job.id).await?, record.not_sent(&record.outcome(&letters), &letters, told))
-        } else {
-            (Vec::new(), Vec::new())
-        };
-        Ok(JobOutcomes { letters, failures, not_sent })
+        let letters = self.letters_of_job(record).await?;
+        if !record.is_retry() {
+            return Ok(JobOutcomes { letters, failures: Vec::new(), not_sent: Vec::new() });
+        }
+        let told = self.store().job_not_sent(record.job.id).await?;
+        let failures = self.job_failures(record.job.id).await?;
+        Ok(JobOutcomes { letters, failures, not_sent: record.not_sent(&letters, told) })
     }
 
     async fn job_failures(&self, job: Uuid) -> Result<Vec<JobFailures>, StoreError> {

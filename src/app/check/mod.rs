@@ -29,8 +29,9 @@ pub async fn check(config: &Config) -> ExitCode {
         print(&what, outcome);
     };
     report("configuration".to_owned(), Ok(()));
-    let (remark, outcome) = database(config).await;
-    report(format!("database{remark}"), outcome);
+    let (remark, database) = database(config).await;
+    report(format!("database{remark}"), database.as_ref().map(drop).map_err(Clone::clone));
+    let store = database.as_ref().ok().and_then(Option::as_ref);
     for (name, broker) in &config.brokers {
         report(format!("broker {name} ({})", broker.address()), reach(name, broker).await);
         if let Some((found, outcome)) = management(broker).await {
@@ -41,7 +42,7 @@ pub async fn check(config: &Config) -> ExitCode {
             }
         }
     }
-    for (what, outcome) in surroundings(config).await {
+    for (what, outcome) in surroundings(config, store).await {
         report(what, outcome);
     }
     let folder = &config.schemas.folder;
@@ -70,7 +71,7 @@ pub async fn check(config: &Config) -> ExitCode {
             }
         }
     }
-    if lacks_admin(config).await {
+    if config.auth.mode == AuthMode::Password && database.is_ok() && lacks_admin(store).await {
         note("there is no admin yet: `dlo user add NAME --role admin` makes one, or a link in the log of `dlo serve`");
     }
     for risk in risks::risks(config) {
@@ -79,31 +80,31 @@ pub async fn check(config: &Config) -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// A remark, and whether the database can be used. A file that is not there yet is not created by a mere check.
-async fn database(config: &Config) -> (String, Result<(), String>) {
+/// A remark, and the database, or why it cannot be used. A file that is not there yet is not created by a mere check.
+async fn database(config: &Config) -> (String, Result<Option<Store>, String>) {
     if let Some(file) = Store::missing_file(config.database.url.reveal()) {
         let missing = |command: &str| format!("{} does not exist yet; `{command}` creates it", file.display());
         return match config.database.auto_migrate {
-            true => (format!(": {}", missing("dlo serve")), Ok(())),
+            true => (format!(": {}", missing("dlo serve")), Ok(None)),
             false => (String::new(), Err(missing("dlo migrate"))),
         };
     }
-    (String::new(), open(config).await.map_err(|error| error.to_string()))
+    (String::new(), open(config).await.map(Some).map_err(|error| error.to_string()))
 }
 
-async fn open(config: &Config) -> Result<(), StoreError> {
+async fn open(config: &Config) -> Result<Store, StoreError> {
     let store = Store::open(config.database.url.reveal()).await?;
     store.ping().await?;
-    if config.database.auto_migrate {
-        return Ok(());
+    if !config.database.auto_migrate {
+        store.check_version().await?;
     }
-    store.check_version().await
+    Ok(store)
 }
 
 /// Disk, clock and certificate, as far as there are any.
-async fn surroundings(config: &Config) -> Vec<(String, Result<(), String>)> {
+async fn surroundings(config: &Config, store: Option<&Store>) -> Vec<(String, Result<(), String>)> {
     let disk = machine::disk(config.database.url.reveal());
-    let clock = database_clock(config).await.map(|outcome| ("clock".to_owned(), outcome));
+    let clock = database_clock(store).await.map(|outcome| ("clock".to_owned(), outcome));
     let certificate = config.web.tls.is_set().then(|| {
         let read = crate::app::web::certificate(config).map(drop);
         let what = format!("certificate {}", config.web.tls.cert_file.display());
@@ -113,30 +114,17 @@ async fn surroundings(config: &Config) -> Vec<(String, Result<(), String>)> {
 }
 
 /// None where there is no such clock; what else is wrong with the database is said already.
-async fn database_clock(config: &Config) -> Option<Result<(), String>> {
-    let store = existing(config).await?;
-    let theirs = store.server_time().await.ok()??;
+async fn database_clock(store: Option<&Store>) -> Option<Result<(), String>> {
+    let theirs = store?.server_time().await.ok()??;
     Some(machine::clock(&Clock::system(), theirs))
 }
 
-/// Whether nobody can manage users, where dlo keeps them.
-async fn lacks_admin(config: &Config) -> bool {
-    if config.auth.mode != AuthMode::Password {
-        return false;
-    }
-    match existing(config).await {
+/// Whether nobody can manage users; nobody is in a database that is not there yet.
+async fn lacks_admin(store: Option<&Store>) -> bool {
+    match store {
         Some(store) => !store.has_admin().await.unwrap_or(false),
         None => true,
     }
-}
-
-/// The database, if there is one.
-async fn existing(config: &Config) -> Option<Store> {
-    let url = config.database.url.reveal();
-    if Store::missing_file(url).is_some() {
-        return None;
-    }
-    Store::open(url).await.ok()
 }
 
 /// The line of a check names the file already.

@@ -1,6 +1,6 @@
 //! What the retries of a job have led to.
 
-use std::fmt;
+use std::{cmp::Reverse, fmt};
 
 use amqp_message::time::Timestamp;
 
@@ -49,6 +49,8 @@ pub enum WhyNotSent {
     Refused,
     /// In the words of what stopped them.
     Told(String),
+    /// More reasons than are told apart.
+    Others,
 }
 
 impl fmt::Display for WhyNotSent {
@@ -61,17 +63,20 @@ impl fmt::Display for WhyNotSent {
             Self::Skipped => f.write_str("somebody else had dealt with them meanwhile, or they had come in again"),
             Self::Refused => f.write_str("refused, as the errors of the job say"),
             Self::Told(why) => f.write_str(why),
+            Self::Others => f.write_str("other reasons"),
         }
     }
 }
 
-/// How many letters of a job were not sent for a reason that was written down.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What was written down of the letters of a job that were not sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToldNotSent {
-    pub why: String,
-    pub letters: u64,
-    /// They were refused when the job came to them; otherwise they could not be sent when they were due.
-    pub is_refusal: bool,
+    /// In words; of very many reasons the commonest.
+    pub reasons: Vec<NotSent>,
+    /// All letters that were refused when the job came to them.
+    pub refused: u64,
+    /// All that could not be sent when they were due.
+    pub unsent: u64,
 }
 
 impl JobRecord {
@@ -91,25 +96,22 @@ impl JobRecord {
     }
 
     /// Why letters were not sent, the commonest reason first.
-    pub fn not_sent(&self, outcome: &JobOutcome, letters: &JobLetters, told: Vec<ToldNotSent>) -> Vec<NotSent> {
+    pub fn not_sent(&self, letters: &JobLetters, told: ToldNotSent) -> Vec<NotSent> {
         let job = &self.job;
-        let of = |is_refusal| told.iter().filter(|it| it.is_refusal == is_refusal).map(|it| it.letters).sum::<u64>();
         let not_reached = if job.goes_on() { 0 } else { job.total.saturating_sub(job.over()) };
         let gone = job.done.saturating_sub(self.progress.sent).saturating_sub(letters.waiting);
-        let reasons = [
+        let told_apart: u64 = told.reasons.iter().map(|reason| reason.letters).sum();
+        let others = [
             (WhyNotSent::NotReached(job.state), not_reached),
-            (WhyNotSent::TakenBack, gone.saturating_sub(of(false))),
+            (WhyNotSent::TakenBack, gone.saturating_sub(told.unsent)),
             (WhyNotSent::Skipped, job.skipped),
-            (WhyNotSent::Refused, job.failed.saturating_sub(of(true))),
+            (WhyNotSent::Refused, job.failed.saturating_sub(told.refused)),
+            (WhyNotSent::Others, (told.refused + told.unsent).saturating_sub(told_apart)),
         ];
-        let mut found: Vec<NotSent> = told
-            .into_iter()
-            .map(|it| (WhyNotSent::Told(it.why), it.letters))
-            .chain(reasons)
-            .filter(|(_, letters)| *letters > 0 && outcome.not_sent > 0)
-            .map(|(why, letters)| NotSent { why, letters })
-            .collect();
-        found.sort_by_key(|reason| std::cmp::Reverse(reason.letters));
+        let others = others.into_iter().filter(|(_, letters)| *letters > 0);
+        let mut found = told.reasons;
+        found.extend(others.map(|(why, letters)| NotSent { why, letters }));
+        found.sort_by_key(|reason| Reverse(reason.letters));
         found
     }
 }

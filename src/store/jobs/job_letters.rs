@@ -4,7 +4,10 @@ use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use crate::{
-    domain::{job::ToldNotSent, letter::LetterId},
+    domain::{
+        job::{NotSent, ToldNotSent, WhyNotSent},
+        letter::LetterId,
+    },
     store::{
         StoreError, StoreReader,
         db::{
@@ -38,43 +41,34 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// A statement that writes down a reason in one state.
-macro_rules! with_reason {
-    ($state:literal) => {
-        [
-            "WITH new (job_id, letter_id, at, why) AS (",
-            concat!(
-                ") INSERT INTO job_letters (job_id, letter_id, state, at, why)
-                SELECT job_id, letter_id, '",
-                $state,
-                "', at, why FROM new WHERE true
-                ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = excluded.why"
-            ),
-        ]
-    };
-}
+/// The state of letters that were refused when the job came to them.
+pub(super) const REFUSED: &str = "refused";
+/// Of those that could not be sent when they were due.
+pub(super) const UNSENT: &str = "unsent";
 
-/// They were refused when the job came to them.
-pub(super) const REFUSED: [&str; 2] = with_reason!("refused");
-/// They could not be sent when they were due.
-pub(super) const NOT_SENT: [&str; 2] = with_reason!("unsent");
-
-/// Writes down why letters of a job were not sent, by one of the statements above.
+/// Writes down why letters of a job were not sent, and their state.
 pub(super) async fn write_why(
     tx: &mut Tx,
-    statement: [&str; 2],
+    state: &str,
     job: Uuid,
     letters: &[(LetterId, String)],
     at: Timestamp,
 ) -> Result<(), StoreError> {
+    const WRITE: [&str; 2] = [
+        "WITH new (job_id, letter_id, state, at, why) AS (",
+        ") INSERT INTO job_letters (job_id, letter_id, state, at, why)
+        SELECT job_id, letter_id, state, at, why FROM new WHERE true
+        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at, why = excluded.why",
+    ];
     for chunk in letters.chunks(CHUNK) {
         let columns = vec![
             Column::ids(chunk, |_| job),
             Column::ids(chunk, |(letter, _)| letter.as_uuid()),
+            Column::texts(chunk, |_| state),
             Column::numbers(chunk, |_| at.as_micros()),
             Column::texts(chunk, |(_, why)| why.as_str()),
         ];
-        columns::execute(tx, statement, columns).await?;
+        columns::execute(tx, WRITE, columns).await?;
     }
     Ok(())
 }
@@ -83,25 +77,34 @@ pub(super) async fn write_why(
 const REASONS: u64 = 200;
 
 impl StoreReader {
-    /// Why letters of a job were refused or could not be sent, the commonest reason first.
-    pub async fn job_not_sent(&self, job: Uuid) -> Result<Vec<ToldNotSent>, StoreError> {
+    /// Why letters of a job were refused or could not be sent.
+    pub async fn job_not_sent(&self, job: Uuid) -> Result<ToldNotSent, StoreError> {
+        // The sums are of all reasons. SQLite would look through all letters of the job.
         const SELECT: Sql = Sql {
-            sqlite: "SELECT why, state = 'refused', COUNT(*) FROM job_letters INDEXED BY job_letters_why
-                WHERE job_id = $1 AND why IS NOT NULL GROUP BY why, state = 'refused' ORDER BY COUNT(*) DESC, why LIMIT $2",
-            postgres: "SELECT why, state = 'refused', COUNT(*) FROM job_letters
-                WHERE job_id = $1 AND why IS NOT NULL GROUP BY why, state = 'refused' ORDER BY COUNT(*) DESC, why LIMIT $2",
+            sqlite: "SELECT why, COUNT(*),
+                SUM(COUNT(*) FILTER (WHERE state = 'refused')) OVER (), SUM(COUNT(*)) OVER ()
+                FROM job_letters INDEXED BY job_letters_why WHERE job_id = $1 AND why IS NOT NULL
+                GROUP BY why ORDER BY COUNT(*) DESC, why LIMIT $2",
+            postgres: "SELECT why, COUNT(*),
+                CAST(SUM(COUNT(*) FILTER (WHERE state = 'refused')) OVER () AS BIGINT), CAST(SUM(COUNT(*)) OVER () AS BIGINT)
+                FROM job_letters WHERE job_id = $1 AND why IS NOT NULL
+                GROUP BY why ORDER BY COUNT(*) DESC, why LIMIT $2",
         };
         let select = SELECT.pick(self.db.reader());
-        let rows: Vec<(String, bool, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(select)
+        let rows: Vec<(String, i64, i64, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(select)
             .bind(job)
             .bind(bigint(REASONS))
             .fetch_all(pool)
             .await?);
-        let told = |(why, is_refusal, letters): (String, bool, i64)| ToldNotSent {
-            why,
-            is_refusal,
+        let (refused, all) = rows.first().map(|(.., refused, all)| (*refused, *all)).unwrap_or_default();
+        let reason = |(why, letters, ..): (String, i64, _, _)| NotSent {
+            why: WhyNotSent::Told(why),
             letters: letters.unsigned_abs(),
         };
-        Ok(rows.into_iter().map(told).collect())
+        Ok(ToldNotSent {
+            reasons: rows.into_iter().map(reason).collect(),
+            refused: refused.unsigned_abs(),
+            unsent: (all - refused).unsigned_abs(),
+        })
     }
 }

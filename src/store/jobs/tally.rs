@@ -59,7 +59,7 @@ impl JobTally {
             change.last_sent_at = letters.iter().map(|(_, at)| at.as_micros()).max();
         }
         for (job, letters) in &self.not_sent {
-            job_letters::write_why(tx, job_letters::NOT_SENT, *job, letters, self.not_sent_at).await?;
+            job_letters::write_why(tx, job_letters::UNSENT, *job, letters, self.not_sent_at).await?;
         }
         for chunk in self.failed_again.chunks(CHUNK) {
             for job in write_failed(tx, chunk, self.failed_at).await? {

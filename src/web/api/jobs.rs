@@ -1,6 +1,6 @@
 //! `/api/v1/jobs`: how far long work has come, and how to stop it.
 
-use std::{slice, sync::Arc};
+use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use axum::{
@@ -262,8 +262,7 @@ pub(super) fn started(job: Uuid) -> Response {
 
 async fn status(app: &AppState, id: Uuid) -> Result<Json<JobStatus>, WebError> {
     let record = find(app, id).await?;
-    let letters = app.job_letters(slice::from_ref(&record)).await?;
-    let letters = letters.first().map(|(_, letters)| *letters).unwrap_or_default();
+    let letters = app.letters_of_job(&record).await?;
     Ok(Json(JobStatus::new(record, &letters, app.clock.now())))
 }
 

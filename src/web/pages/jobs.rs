@@ -16,7 +16,7 @@ use super::{
     fragment::answer,
     part::parts,
     redirect::redirect,
-    running_jobs::views,
+    running_jobs::{view, views},
     shell::{Page, Shell},
     toast::Toast,
     visit::Visit,
@@ -114,9 +114,9 @@ pub async fn show(
     visit: Visit<(), JobsPart>,
 ) -> Result<Response, WebError> {
     let record = app.store().job_record(id).await?.ok_or_else(missing::<Job>)?;
-    let JobOutcomes { failures, not_sent, .. } = app.job_outcomes(&record).await?;
+    let JobOutcomes { letters, failures, not_sent } = app.job_outcomes(&record).await?;
     let total = record.progress.failed_again;
-    let Some(job) = views(&app, std::slice::from_ref(&record)).await?.pop() else { return Err(missing::<Job>()) };
+    let job = view(&app, &record, &letters).await?;
     let page = JobPage {
         shell: visit.at(job.href.clone(), Shell::load(&app, Page::Jobs).await?),
         failures: failures.iter().map(|failure| FailureRow::new(failure, total)).collect(),

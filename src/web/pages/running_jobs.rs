@@ -1,9 +1,11 @@
 //! Jobs as pages show them, and those that go on in the frame of every page.
 
+use std::slice;
+
 use crate::{
     domain::{
         group::{Group, GroupId},
-        job::JobRecord,
+        job::{JobLetters, JobRecord},
     },
     web::{
         AppState,
@@ -44,6 +46,12 @@ impl JobLine {
             state: job.state.as_str(),
         }
     }
+}
+
+/// A job as pages show it.
+pub async fn view(app: &AppState, record: &JobRecord, letters: &JobLetters) -> Result<JobView, WebError> {
+    let groups = groups_of(app, slice::from_ref(record)).await?;
+    Ok(JobView::new(record, letters, group_of(record, &groups), app.clock.now()))
 }
 
 /// Jobs as pages show them.

@@ -77,6 +77,7 @@ impl JobView {
         let pacing = record.bulk.as_ref().map(|bulk| bulk.pacing).unwrap_or_default();
         let goes_on = job.goes_on();
         let is_bulk = record.bulk.is_some();
+        let is_under_way = goes_on || outcome.to_send > 0;
         Self {
             id: job.id,
             href: href(job.id),
@@ -103,7 +104,7 @@ impl JobView {
             .collect::<Vec<_>>()
             .join(" "),
             is_alarming: job.state == JobState::Stopped,
-            changes: goes_on || outcome.pending > 0 || outcome.to_send > 0,
+            changes: is_under_way || outcome.pending > 0,
             can_pause: is_retry && is_bulk && (job.state == JobState::Running || is_unsent(job.state, &outcome)),
             can_resume: job.state == JobState::Paused,
             can_cancel: goes_on || (is_retry && is_unsent(job.state, &outcome)),
@@ -111,7 +112,7 @@ impl JobView {
             errors: job.errors.iter().take(20).map(|error| text::one_line(error)).collect(),
             errors_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
             is_retry,
-            is_under_way: goes_on || outcome.to_send > 0,
+            is_under_way,
         }
     }
 }
@@ -131,10 +132,9 @@ fn how(record: &JobRecord, pacing: Pacing) -> String {
 /// Its state, or what its letters wait for.
 fn state(record: &JobRecord, outcome: &JobOutcome, now: Timestamp) -> &'static str {
     match record.job.state {
-        JobState::Done | JobState::Failed if outcome.to_send == 0 => record.job.state.as_str(),
-        JobState::Done | JobState::Failed if begins_at(record, outcome, now).is_some() => "scheduled",
-        JobState::Done | JobState::Failed => "sending",
-        state => state.as_str(),
+        state if !is_unsent(state, outcome) => state.as_str(),
+        _ if begins_at(record, outcome, now).is_some() => "scheduled",
+        _ => "sending",
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::rig_script;
+use super::{PATIENCE, rig_script};
 
 /// How to run a command that surely dies when this process dies, even by SIGKILL.
 ///
@@ -153,14 +153,17 @@ impl Leashed {
         assert!(status.is_ok_and(|status| status.success()), "SIGTERM could not be sent");
     }
 
-    /// Has the command stand still, as if the machine had no time for it, or go on. When it returns, all threads stand still:
-    /// one that runs when the signal is sent may still answer something.
-    #[expect(clippy::disallowed_methods, reason = "it takes no longer than the thread that runs")]
-    pub fn freeze(&self, frozen: bool) {
-        self.signal(if frozen { "STOP" } else { "CONT" });
-        while frozen && !stands_still(self.command_pid()) {
-            thread::sleep(POLL_INTERVAL);
-        }
+    /// Has the command stand still, as if the machine had no time for it, and waits until all its threads do: one that runs
+    /// when the signal is sent may still answer something.
+    pub async fn freeze(&self) {
+        self.signal("STOP");
+        let pid = self.command_pid();
+        wait_until("all threads to stand still", PATIENCE, async || stands_still(pid)).await;
+    }
+
+    /// Has it go on.
+    pub fn thaw(&self) {
+        self.signal("CONT");
     }
 
     /// Sends it to the command itself.
@@ -286,8 +289,7 @@ fn stands_still(pid: u32) -> bool {
 const POLL_INTERVAL: Duration = Duration::from_millis(4);
 const LONGEST_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits until `check` says yes. This, [`wait_for`], [`Leashed::freeze`] and [`Leashed::kill`] are the
-/// only places where tests sleep.
+/// Waits until `check` says yes. This, [`wait_for`] and [`Leashed::kill`] are the only places where tests sleep.
 ///
 /// # Panics
 /// Naming `what` and the caller, when that has not happened in time.

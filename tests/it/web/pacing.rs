@@ -42,6 +42,7 @@ on_both!(
     of_two_equal_retries_each_letter_is_sent_by_one,
     a_letter_that_somebody_else_has_dealt_with_is_left_alone,
     why_letters_were_not_sent_is_told,
+    what_is_not_told_apart_is_not_said_to_be_something_else,
     what_waits_to_be_sent_is_under_way,
     nothing_is_undone_twice,
     what_can_be_known_beforehand_is_said,
@@ -424,6 +425,20 @@ async fn why_letters_were_not_sent_is_told(office: &Office) {
     office.go_on(70 * SECOND).await;
     let why = "somebody else had dealt with them meanwhile, or they had come in again";
     assert_eq!(not_sent(office, &job).await, [json!({"why": why, "letters": rest})]);
+}
+
+async fn what_is_not_told_apart_is_not_said_to_be_something_else(office: &Office) {
+    const ALL: usize = 210;
+    office.receive(ALL).await;
+    let job = office.begin(json!({})).await;
+    let now = office.desk.clock.now();
+    let claimed = office.desk.store.claim_due_retries(MAIN, now, LEASE, ALL).await.unwrap();
+    let failed = |(n, retry)| (retry, RetryOutcome::Failed(format!("no queue {n}")));
+    office.desk.store.finish_retries(&claimed.iter().enumerate().map(failed).collect::<Vec<_>>(), now).await.unwrap();
+    let told = not_sent(office, &job).await;
+    assert_eq!(told.iter().map(|reason| reason["letters"].as_u64().unwrap()).sum::<u64>(), ALL as u64);
+    let others = told.iter().filter(|reason| !reason["why"].as_str().unwrap().starts_with("no queue "));
+    assert_eq!(others.collect::<Vec<_>>(), [&json!({"why": "other reasons", "letters": 10})]);
 }
 
 async fn not_sent(office: &Office, job: &str) -> Vec<Value> {

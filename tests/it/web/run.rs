@@ -155,9 +155,14 @@ impl Running {
         self.ended().await
     }
 
-    /// Has it answer nothing, or go on.
-    pub fn freeze(&self, frozen: bool) {
-        self.process.freeze(frozen);
+    /// Has it answer nothing.
+    pub async fn freeze(&self) {
+        self.process.freeze().await;
+    }
+
+    /// Has it go on.
+    pub fn thaw(&self) {
+        self.process.thaw();
     }
 
     /// Has it read its configuration again.

@@ -119,12 +119,12 @@ impl Scene {
         self.ask("window.deaf = (event) => event.stopImmediatePropagation()").await;
         self.ask("addEventListener('dlo:changes', deaf, true)").await;
         self.rests().await;
-        self.server.freeze(true);
+        self.server.freeze().await;
     }
 
     /// Has it go on.
     pub async fn thaw(&self) {
-        self.server.freeze(false);
+        self.server.thaw();
         self.ask("removeEventListener('dlo:changes', deaf, true)").await;
     }
 

@@ -64,6 +64,8 @@ fn a_postgres_that_is_not_there_is_named_by_its_address() {
     };
     let url = nowhere().replace("amqp:", "postgres:").replace("/%2f", "/dlo");
     let (_, address) = url.trim_end_matches("/dlo").split_once('@').unwrap();
+    let passwords = dlo(&["check"]).set("DLO_DATABASE__URL", &url).set("DLO_AUTH__MODE", "password").run().expect(1);
+    assert!(!passwords.stdout.contains("there is no admin yet"), "nobody knows: {}", passwords.stdout);
     let line = said(&url);
     assert!(line.starts_with(&format!("FAIL  database: no connection to the database at {address}: ")), "{line}");
     assert!(line.contains("refused"), "{line}");

@@ -42,6 +42,16 @@ async fn a_postgres_that_comes_up_later_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_postgres_that_says_nothing_does_not_hold_up_the_end() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://dlo@{}/dlo", silent.local_addr().unwrap());
+    let mut server = serve().with(ONLY_WEB).set("DLO_DATABASE__URL", &url).start();
+    let _connection = tokio::task::spawn_blocking(move || silent.accept().unwrap()).await.unwrap();
+    assert_eq!(server.stop().await.code(), Some(1));
+    server.says("stopped before the database took a connection").await;
+}
+
+#[tokio::test]
 async fn without_a_broker_pages_are_up_and_say_so() {
     let server = serve().set("DLO_BROKERS__MAIN__URL", "amqp://guest:guest@127.0.0.1:1").open().await;
     assert_eq!(server.get("/healthz").await.status(), 200);
