@@ -115,6 +115,35 @@ async fn a_list_has_its_place_before_the_letter_beside_it_has_come() {
     }
 }
 
+/// On a narrow page a letter takes the place of the list, and of what stands above that.
+#[tokio::test]
+async fn on_a_narrow_page_nothing_is_shown_that_goes_when_the_letter_comes() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "no rate", 3).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.browser.set_viewport(390, 900).await;
+    for ends_before in
+        ["<div id=\"results\"", "<div id=\"received\"", "<section class=\"list-box\"", "<div id=\"pane\""]
+    {
+        scene.open(&format!("/letters?letter={}", ids[0])).await;
+        let shown = scene.ask(&SHOWN_BEFORE_PANE.replace("ENDS", ends_before)).await;
+        assert_eq!(shown, json!([]), "{ends_before}");
+    }
+    scene.open("/letters").await;
+    let shown = scene.ask(&SHOWN_BEFORE_PANE.replace("ENDS", "<div id=\"pane\"")).await;
+    assert_eq!(shown.as_array().unwrap().len(), 4, "{shown}");
+}
+
+/// What is seen of a list as long as nothing behind it had come.
+const SHOWN_BEFORE_PANE: &str = "(async () => {
+    const whole = await (await fetch(location.href)).text();
+    const [begin, rest] = whole.split('ENDS');
+    const come = new DOMParser().parseFromString(rest ? begin : '', 'text/html');
+    document.body.innerHTML = come.body.innerHTML;
+    const parts = document.querySelectorAll('.filter-form, .letters-tools, .chart-panel, .list-box');
+    return [...parts].filter((part) => part.checkVisibility()).map((part) => part.className);
+})()";
+
 /// Chips that are more than a line beside what is done with them.
 #[tokio::test]
 async fn chips_have_their_places_before_the_rest_has_come() {
@@ -253,23 +282,36 @@ async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) -> String 
     scene.browser.devtools("Network.setCacheDisabled", json!({"cacheDisabled": true})).await;
     answer_after(scene, LATENCY).await;
     scene.open(path).await;
-    let page = "performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource'))";
-    let foreign =
-        scene.ask(&format!("{page}.filter(({{name}}) => new URL(name).origin !== location.origin).length")).await;
-    assert_eq!(foreign, 0, "{path}");
-    let sum = format!("{page}.reduce((sum, {{transferSize}}) => sum + transferSize, 0)");
-    let size = scene.ask(&sum).await.as_u64().unwrap();
-    let requests = scene.ask(&format!("{page}.length")).await;
+    scene.sees(HAS_ITS_SCRIPTS).await;
+    let weight = scene.ask(WEIGHT).await;
     let shifts = scene.ask(SHIFTS).await;
     answer_after(scene, 0).await;
+    assert_eq!(weight["foreign"], 0, "{path}");
+    let (size, requests) = (weight["size"].as_u64().unwrap(), &weight["parts"].as_array().unwrap().len());
     let moved = shifts["sum"].as_f64().unwrap();
     let most = if path == "/api/docs" { 100_000 } else { 60_000 };
-    let parts =
-        format!("{page}.map(({{name, transferSize}}) => `${{transferSize}} ${{name.split('/').pop()}}`).join(', ')");
-    assert!((1..most).contains(&size), "{path}: {size} bytes over the wire: {}", scene.ask(&parts).await);
+    assert!((1..most).contains(&size), "{path}: {size} bytes over the wire: {}", weight["parts"]);
     assert!(moved < 0.02, "{path}: its parts move while it loads: {shifts}");
     format!("{size:>8} {requests:>8} {moved:>6.3}  {path:.60}")
 }
+
+/// Those that only some pages have are fetched when the page is at rest already.
+const HAS_ITS_SCRIPTS: &str = "(() => {
+    const needed = { chart: '.chart-bars', edit: '#text', pace: '.pace-box', payload: '#payload', unsaved: '[data-unsaved]' };
+    const fetched = performance.getEntriesByType('resource').map(({ name }) => name.split('/').pop());
+    return Object.entries(needed).every(([name, at]) => !document.querySelector(at) || fetched.includes(`${name}.js`));
+})()";
+
+/// The page and what it consists of; not what it asks for later, because something has changed.
+const WEIGHT: &str = "(() => {
+    const resources = performance.getEntriesByType('resource').filter(({ initiatorType }) => !/^(fetch|xmlhttprequest)$/.test(initiatorType));
+    const all = performance.getEntriesByType('navigation').concat(resources);
+    return {
+        foreign: all.filter(({ name }) => new URL(name).origin !== location.origin).length,
+        size: all.reduce((sum, { transferSize }) => sum + transferSize, 0),
+        parts: all.map(({ name, transferSize }) => `${transferSize} ${name.split('/').pop()}`),
+    };
+})()";
 
 /// Milliseconds. Near by, scripts come before the first paint, and what they move is not seen.
 const LATENCY: u32 = 150;
