@@ -62,7 +62,8 @@ pub async fn jobs(asked: &JobsArgs) -> Outcome {
 fn job_table(jobs: &[Value]) -> String {
     const HEADS: [&str; 8] = ["ID", "CREATED", "BY", "ACTION", "STATE", "DONE", "FAILED", "ALL"];
     const CELLS: [&str; 8] = ["id", "created_at", "created_by", "action", "state", "done", "failed", "total"];
-    let row = |job: &Value| CELLS.iter().map(|name| shown(&job[*name])).collect();
+    let cell = |job: &Value, name: &str| if name == "state" { state(job) } else { shown(&job[name]) };
+    let row = |job: &Value| CELLS.iter().map(|name| cell(job, name)).collect();
     table(&HEADS, &jobs.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -86,12 +87,22 @@ pub async fn follow(client: &Client, id: &str, json: bool) -> Outcome {
     Ok(exit(job["state"] == "done" && job["failed"] == 0))
 }
 
+/// Its state, or what its letters wait for once it has ended itself, in the words of the pages.
+fn state(job: &Value) -> String {
+    let is_unsent =
+        matches!(job["state"].as_str(), Some("done" | "failed")) && job["outcome"]["to_send"].as_u64() > Some(0);
+    match job["begins_at"].as_str() {
+        Some(at) if is_unsent => format!("scheduled for {at}"),
+        None if is_unsent => "sending".to_owned(),
+        _ => shown(&job["state"]),
+    }
+}
+
 fn summary(job: &Value) -> String {
     let errors = job["errors"].as_array().into_iter().flatten().map(|error| format!("  {}\n", shown(error)));
     let left_out = job["errors_left_out"].as_u64().filter(|n| *n > 0).map(|n| format!("  and {n} more\n"));
     let skipped = job["skipped"].as_u64().filter(|n| *n > 0).map(|n| format!(", {n} left alone"));
-    let head =
-        format!("{} {}: {}{}\n", shown(&job["action"]), shown(&job["state"]), counts(job), skipped.unwrap_or_default());
+    let head = format!("{} {}: {}{}\n", shown(&job["action"]), state(job), counts(job), skipped.unwrap_or_default());
     [head].into_iter().chain(errors).chain(left_out).collect()
 }
 
@@ -141,5 +152,15 @@ mod tests {
             "errors": ["the queue is gone"], "errors_left_out": 2});
         assert_eq!(bar(&job), format!("[{}{}]", "#".repeat(18), "·".repeat(6)));
         assert_eq!(summary(&job), "retry done: 5 of 8, 1 refused\n  the queue is gone\n  and 2 more\n");
+    }
+
+    #[test]
+    fn a_job_whose_letters_wait_says_so() {
+        let job =
+            |outcome, begins_at| json!({"state": "done", "outcome": {"to_send": outcome}, "begins_at": begins_at});
+        assert_eq!(state(&job(2, json!("2026-11-29T12:00:00Z"))), "scheduled for 2026-11-29T12:00:00Z");
+        assert_eq!(state(&job(2, json!(null))), "sending");
+        assert_eq!(state(&job(0, json!(null))), "done");
+        assert_eq!(state(&json!({"state": "paused", "outcome": {"to_send": 2}, "begins_at": null})), "paused");
     }
 }

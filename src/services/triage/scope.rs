@@ -9,9 +9,15 @@ use crate::domain::{
     search::{Condition, Search},
 };
 
-/// `open or scheduled letters, critical, of the queue texts.*, received before 2026-11-21T10:00:00Z`
+/// `open or scheduled dead letters, critical, of the queue texts.*, received before 2026-11-21T10:00:00Z`
 pub(crate) fn describe(filter: &LetterFilter) -> String {
-    let letters = [one_of(&filter.statuses), "dead letters".to_owned()];
+    describe_so_many(filter, None)
+}
+
+/// The same of letters that are counted: one is a dead letter.
+pub(crate) fn describe_so_many(filter: &LetterFilter, count: Option<u64>) -> String {
+    let noun = if count == Some(1) { "dead letter" } else { "dead letters" };
+    let letters = [one_of(&filter.statuses), noun.to_owned()];
     let letters = letters.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     let parts = [
         letters,
@@ -81,5 +87,8 @@ mod tests {
         check(filter, expected);
         let filter = LetterFilter { since: Some(Timestamp::MAX), ..LetterFilter::default() };
         check(filter, "dead letters, received since 9223372036854775807 µs");
+        let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
+        let counted = [1, 2].map(|n| describe_so_many(&filter, Some(n)));
+        assert_eq!(counted, ["open dead letter", "open dead letters"]);
     }
 }

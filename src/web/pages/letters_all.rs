@@ -144,11 +144,12 @@ fn acted_on(query: &LetterQuery, command: &Command, until: Timestamp) -> LetterF
 }
 
 /// A group has its title, and several are counted: their ids say nothing.
-async fn meant(app: &AppState, filter: &LetterFilter) -> Result<String, WebError> {
+async fn meant(app: &AppState, filter: &LetterFilter, count: u64) -> Result<String, WebError> {
     let groups = app.store().groups_by_id(&filter.groups).await?;
-    let of_any = || scope::describe(&LetterFilter { groups: Vec::new(), ..filter.clone() });
+    let describe = |filter: &LetterFilter| scope::describe_so_many(filter, Some(count));
+    let of_any = || describe(&LetterFilter { groups: Vec::new(), ..filter.clone() });
     Ok(match (&*groups, filter.groups.len()) {
-        (_, 0) | ([], 1) => scope::describe(filter),
+        (_, 0) | ([], 1) => describe(filter),
         ([group], 1) => format!("{} of the group “{}”", of_any(), group::Title::new(&group.key).in_words()),
         (_, n) => format!("{} of {}", of_any(), number::plural(n as u64, "error group")),
     })
@@ -176,7 +177,7 @@ async fn confirmation(
     let whole = BulkTarget {
         status,
         count,
-        of: text::shortened(&text::one_line(&meant(app, &filter).await?), MEANT),
+        of: text::shortened(&text::one_line(&meant(app, &filter, count).await?), MEANT),
         needs_queue: !preflight.queues.iter().any(|queue| queue.letters > 0),
         post: address(list, &AskedFrom { all: None, back: asked.back.clone() }),
         fields: Vec::new(),

@@ -129,12 +129,13 @@ fn how(record: &JobRecord, pacing: Pacing) -> String {
     edit.into_iter().chain(pacing.holds().then(|| pacing.in_words())).collect::<Vec<_>>().join(", ")
 }
 
-/// Its state, or what its letters wait for.
+/// Its state, or what its letters wait for. One of which some letters were refused has not failed.
 fn state(record: &JobRecord, outcome: &JobOutcome, now: Timestamp) -> &'static str {
     match record.job.state {
-        state if !is_unsent(state, outcome) => state.as_str(),
-        _ if begins_at(record, outcome, now).is_some() => "scheduled",
-        _ => "sending",
+        state if is_unsent(state, outcome) && begins_at(record, outcome, now).is_some() => "scheduled",
+        state if is_unsent(state, outcome) => "sending",
+        JobState::Failed if record.job.done > 0 => "partly done",
+        state => state.as_str(),
     }
 }
 

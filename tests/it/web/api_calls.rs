@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
+    answer::Look,
     dead::{dead_in, dead_somewhere},
     desk::Desk,
 };
@@ -127,6 +128,19 @@ async fn a_job_tells_what_could_not_be_done() {
     assert_eq!(job["state"], "failed");
     let errors = job["errors"].to_string();
     assert!(errors.contains("retried") && errors.contains("no such dead letter"), "{errors}");
+}
+
+/// Nobody is to look for what went wrong with those that were done.
+#[tokio::test]
+async fn a_job_of_which_one_letter_was_refused_has_not_failed_on_its_page() {
+    let (desk, id, _) = a_letter(Status::Retried).await;
+    let open = desk.letter_in(Status::Open).await;
+    for (ids, state) in [(vec![id, open], "partly done"), (vec![id], "failed")] {
+        let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+        let job = job(&desk, &json!({"action": "discard", "ids": ids})).await;
+        let page = desk.page(&format!("/jobs/{}", job["id"].as_str().unwrap())).await;
+        assert!(page.words(".mark-state") == state, "{}", page.words("#jobs"));
+    }
 }
 
 #[tokio::test]
