@@ -1,6 +1,6 @@
 //! From a configuration to the watch over its brokers.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use amqp_message::glob::Globs;
 use anyhow::Context;
@@ -62,10 +62,8 @@ pub(super) fn sources(config: &Config) -> anyhow::Result<BTreeMap<String, Source
 }
 
 pub(super) fn settings(config: &Config, broker: &BrokerConfig) -> Settings {
-    /// More often than the broker collects its statistics says nothing new.
-    const SOONEST: Duration = Duration::from_secs(1);
     Settings {
-        interval: config.watch.every.max(SOONEST),
+        interval: config.watch.every,
         no_consumers_for: config.watch.no_consumers_for,
         growing_for: config.watch.growing_for,
         lags_for: config.watch.lags_for,

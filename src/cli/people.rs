@@ -78,7 +78,13 @@ pub enum TokenCommand {
 pub struct Lasts(Option<Duration>);
 
 fn lasts(text: &str) -> Result<Lasts, String> {
-    if text == "never" { Ok(Lasts(None)) } else { parse_duration(text).map(|lasts| Lasts(Some(lasts))) }
+    match text {
+        "never" => Ok(Lasts(None)),
+        _ => match parse_duration(text)? {
+            Duration::ZERO => Err("it would have ended already; it takes a time such as 90d, or never".to_owned()),
+            lasts => Ok(Lasts(Some(lasts))),
+        },
+    }
 }
 
 pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitCode> {

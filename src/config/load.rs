@@ -3,6 +3,7 @@
 use std::{
     fmt::Display,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use ::config::{File, FileFormat, builder::DefaultState};
@@ -156,6 +157,9 @@ fn toml_syntax(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
     text.parse::<toml::Table>().map_err(refused)
 }
 
+/// How often queues are looked at, at most.
+const SOONEST_LOOK: Duration = Duration::from_secs(1);
+
 /// What no single value shows.
 fn check(config: &Config) -> Result<(), String> {
     let refuse = |message: &str| Err(message.to_owned());
@@ -176,5 +180,36 @@ fn check(config: &Config) -> Result<(), String> {
     if config.brokers.is_empty() {
         return refuse("brokers: it takes at least one table, such as [brokers.main]");
     }
+    if let Some((name, _)) = config.brokers.iter().find(|(_, broker)| broker.dead_letter_queue == broker.obituary_queue)
+    {
+        return Err(format!(
+            "brokers.{name}.obituary_queue: it is the dead_letter_queue, too; each takes a name of its own, as what comes into one is \
+             retried and what comes into the other is not"
+        ));
+    }
+    if config.watch.every < SOONEST_LOOK {
+        return refuse(
+            "watch.every: it takes at least 1s; more often than the broker collects its statistics says nothing new",
+        );
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With this in the environment, and in no file.
+    fn mistake(name: &str, value: &str) -> String {
+        let file = Path::new("/dev/null");
+        load(Some(file), [(name.to_owned(), value.to_owned())].into_iter()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_no_single_value_shows_is_told_by_its_key() {
+        let same = mistake("DLO_BROKERS__MAIN__OBITUARY_QUEUE", "dlo.dead-letters");
+        assert!(same.contains("brokers.main.obituary_queue: it is the dead_letter_queue, too"), "{same}");
+        let often = mistake("DLO_WATCH__EVERY", "500ms");
+        assert!(often.contains("watch.every: it takes at least 1s"), "{often}");
+    }
 }

@@ -42,7 +42,7 @@ impl FromStr for Column {
         let is_path = PREFIXES.iter().any(|prefix| path.len() > prefix.len() && path.starts_with(prefix));
         let takes = || {
             format!(
-                "{text:?} is no column; it takes payload. or header. and the path of a field, in {LONGEST} bytes, like payload.customer.name"
+                "{text:?} is no field; it takes payload. or header. and the path of a field, in {LONGEST} bytes, like payload.customer.name"
             )
         };
         (is_path && path.len() <= LONGEST).then(|| Self(path.to_owned())).ok_or_else(takes)

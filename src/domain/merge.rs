@@ -59,7 +59,7 @@ impl fmt::Display for MergeRefusal {
         match self {
             Self::NotFound => f.write_str("there is no such group, or it is part of another already"),
             Self::NotAllowed => f.write_str("your teams do not let you act on these groups"),
-            Self::TooFew => f.write_str("it takes two groups at least"),
+            Self::TooFew => f.write_str("it takes at least two groups"),
             Self::Apart => f.write_str("only groups of one queue with the same reason can be merged"),
             Self::NotMerged => f.write_str("it is not part of another group, or was changed since"),
             Self::InAnother => f.write_str("the group it is part of is part of another; split that one first"),

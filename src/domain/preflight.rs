@@ -79,7 +79,16 @@ impl TargetQueue {
         }
         let level = self.level.as_ref()?;
         if level.known_consumers() == Some(0) {
-            return Some(format!("{} has no consumers: what is retried waits there.", self.name));
+            let limit = level.troubles().iter().find_map(|trouble| match trouble {
+                Trouble::Full { limit } => Some(plural(*limit, "message")),
+                _ => None,
+            });
+            return Some(match limit {
+                Some(limit) => {
+                    format!("{} has no consumers and is full, with {limit}: what is retried finds no room.", self.name)
+                }
+                None => format!("{} has no consumers: what is retried waits there.", self.name),
+            });
         }
         let told = |trouble: &Trouble| format!("{}: {trouble}", self.name);
         let trouble = level.troubles().iter().find(|trouble| !matches!(trouble, Trouble::NoConsumers { .. })).map(told);
@@ -144,6 +153,12 @@ mod tests {
         let few = Preflight { total: 9, queues: vec![queue(Some(2), 0, None)], ..Preflight::default() };
         check(few.clone(), Way::AtOnce, "");
         check(Preflight { total: 501, ..few.clone() }, Way::Canary, "many");
+        let full = queue(Some(0), 1, Some(1));
+        check(
+            Preflight { queues: vec![full], ..few.clone() },
+            Way::Wait,
+            "is full, with 1 message: what is retried finds no room",
+        );
         check(
             Preflight { ended: 10, failed_again: 6, ..few.clone() },
             Way::Canary,

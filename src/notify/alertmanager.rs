@@ -56,7 +56,7 @@ fn labels(incident: &Incident) -> BTreeMap<&'static str, String> {
     let name = match incident.kind {
         IncidentKind::Group => "DeadLetters",
         IncidentKind::Storm => "ManyErrorGroups",
-        IncidentKind::Watch => "QueueWithoutConsumers",
+        IncidentKind::Watch => name_of_watch(incident),
     };
     let texts = [
         ("alertname", Some(name)),
@@ -70,13 +70,25 @@ fn labels(incident: &Incident) -> BTreeMap<&'static str, String> {
     bounded(texts, MAX_LABEL)
 }
 
+/// By what is silenced and routed: the key of an incident says what is wrong, and its title may say it otherwise some day.
+fn name_of_watch(incident: &Incident) -> &'static str {
+    let key = incident.key.strip_prefix("watch:").and_then(|key| key.strip_prefix(&incident.broker));
+    match key.unwrap_or_default() {
+        key if key.starts_with(":stuck:") => "QueueNotDrained",
+        key if key.starts_with(":retries_overdue") => "RetriesOverdue",
+        key if key.starts_with(":unreachable") => "ManagementApiUnreachable",
+        _ => "QueueWithoutConsumers",
+    }
+}
+
 fn annotations(incident: &Incident) -> BTreeMap<&'static str, String> {
-    let open = match incident.open {
+    // A watch is not about dead letters.
+    let open = (incident.kind != IncidentKind::Watch).then(|| match incident.open {
         1 => "1 dead letter is open".to_owned(),
         open => format!("{open} dead letters are open"),
-    };
+    });
     let error = incident.error.as_deref().or(incident.reason.map(|reason| reason.sentence()));
-    let description = error.map_or_else(|| open.clone(), |error| format!("{open}: {error}"));
+    let description = open.into_iter().chain(error.map(str::to_owned)).collect::<Vec<_>>().join(": ");
     let texts = [
         ("summary", Some(incident.title.as_str())),
         ("description", Some(description.as_str())),
@@ -156,6 +168,28 @@ mod tests {
         let labels = written(watch, NOW)["labels"].clone();
         assert_eq!(labels["alertname"], "QueueWithoutConsumers");
         assert_eq!((labels.get("queue"), labels.get("message_type")), (None, None));
+    }
+
+    #[test]
+    fn what_is_watched_goes_by_what_is_wrong_with_it() {
+        let check = |what: &str, name: &str| {
+            let watch = Incident {
+                kind: IncidentKind::Watch,
+                key: format!("watch:{}:{what}", incident().broker),
+                error: Some("It is so.".to_owned()),
+                open: 0,
+                ..incident()
+            };
+            let alert = written(watch, NOW);
+            assert_eq!(
+                (&alert["labels"]["alertname"], &alert["annotations"]["description"]),
+                (&json!(name), &json!("It is so."))
+            );
+        };
+        check("no_consumers:orders", "QueueWithoutConsumers");
+        check("stuck:dlo.dead-letters", "QueueNotDrained");
+        check("retries_overdue", "RetriesOverdue");
+        check("unreachable", "ManagementApiUnreachable");
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl MarkerDraft {
     /// Now, if it is not said.
     fn time(&self, now: Timestamp) -> Result<Timestamp, Wrong> {
         let text = self.at.trim();
-        if text.is_empty() {
+        if text.is_empty() || text.eq_ignore_ascii_case("now") {
             return Ok(now);
         }
         let when: When = text.parse().map_err(|why: String| Wrong::new("at", why).of(FaultCode::Format))?;
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn without_a_time_it_is_now() {
         let read = |at: &str| MarkerDraft { at: at.to_owned(), ..draft() }.read(NOW).map(|new| new.at);
-        assert_eq!(read(""), Ok(NOW));
+        assert_eq!([read(""), read("now"), read(" Now ")], [Ok(NOW), Ok(NOW), Ok(NOW)]);
         assert_eq!(read("5m").map(|at| NOW.since(at).as_secs()), Ok(300));
         assert!(read("2026-11-21T09:00:00Z").is_ok_and(|at| at < NOW));
     }

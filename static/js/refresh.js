@@ -1,6 +1,6 @@
 // Brings what is shown up to date in place: the page is asked for again, and its live parts are changed to what it says
 // now. Nothing moves that is pointed at or worked with; rows come in only when they are asked for.
-import { all, one } from "./dom.js";
+import { all, isChanged, one } from "./dom.js";
 import { isOwn } from "./requests.js";
 import { countSelected, focusAgain, links, rowOf } from "./rows.js";
 
@@ -12,11 +12,17 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target.matches("#main, #results, #pane")) swaps += 1;
 });
 
+// htmx has what comes begin with the attributes of what goes; a height that a script has set is none of the page's.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  all("[data-fresh=rows][style]", detail.target).forEach((list) => list.removeAttribute("style"));
+});
+
 // Whether somebody points at it, works with it or reads something in it that opens.
 const isBusy = (part) =>
   part.matches(":hover") ||
   part.contains(document.activeElement) ||
-  one("details[open], :checked", part) ||
+  one("details[open]", part) ||
+  all("input:not([type=hidden]), select, textarea", part).some(isChanged) ||
   (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
 
 // What stays in its place as long as this is the same.
@@ -106,14 +112,32 @@ const updateRows = (list, page) => {
   leave();
 };
 
+// What was not shown now is shown a little later.
+const miss = () => document.dispatchEvent(new Event("dlo:missed"));
+
+const LEFT = ["pointerleave", "focusout", "toggle"]; // by these nobody may be at a part any more
+
+const behind = new WeakSet(); // parts that show what was, as somebody is at them
+
+const catchUp = (part) => {
+  if (behind.has(part)) return;
+  behind.add(part);
+  const look = () => {
+    if (isBusy(part)) return;
+    LEFT.forEach((event) => part.removeEventListener(event, look, true));
+    behind.delete(part);
+    if (part.isConnected) miss();
+  };
+  LEFT.forEach((event) => part.addEventListener(event, look, true));
+};
+
 const update = (part, page) => {
   if (part.dataset.fresh === "rows") return updateRows(part, page);
   const now = page.getElementById(part.id);
-  if (now && (!isBusy(part) || shape(part) === shape(now))) morph(part, now);
+  if (!now) return;
+  if (isBusy(part) && shape(part) !== shape(now)) return catchUp(part);
+  morph(part, now);
 };
-
-// What was not shown now is shown a little later.
-const miss = () => document.dispatchEvent(new Event("dlo:missed"));
 
 const refresh = async () => {
   if (!one("[data-fresh]")) return;

@@ -9,10 +9,10 @@ use super::{shell::Shell, toast::Toast};
 
 /// The answer to a visit: the whole page, or the part of it that was asked for, by one of the functions here.
 macro_rules! answer {
-    ($page:ident, $part:expr $(, $named:pat => $way:ident $($block:ident)?)* $(,)?) => {
+    ($page:ident, $part:expr $(, $named:pat => $way:ident $($block:ident)*)* $(,)?) => {
         match $part {
             None => $crate::web::pages::fragment::whole($page.render()?, &$page.shell),
-            $(Some($named) => answer!(@$way $page $($block)?),)*
+            $(Some($named) => answer!(@$way $page $($block)*),)*
         }
     };
     (@main $page:ident) => {
@@ -21,8 +21,8 @@ macro_rules! answer {
             &$page.shell,
         )
     };
-    (@of_page $page:ident $block:ident) => {
-        $crate::web::pages::fragment::of_page($page.$block().render()?, &$page.shell)
+    (@of_page $page:ident $($block:ident)+) => {
+        $crate::web::pages::fragment::of_page([$($page.$block().render()?),+].concat(), &$page.shell)
     };
     (@only $page:ident $block:ident) => {
         $crate::web::pages::fragment::only($page.$block().render()?)

@@ -63,7 +63,7 @@ struct News {
 }
 
 #[derive(Template)]
-#[template(path = "groups/page.html", blocks = ["title", "main", "results", "nav"])]
+#[template(path = "groups/page.html", blocks = ["title", "main", "about", "results", "nav"])]
 struct GroupsPage {
     shell: Shell,
     /// `37 groups with open letters`
@@ -105,7 +105,7 @@ pub async fn show(
     let page = load(&app, &visit, last.before).await?;
     let mut response = answer!(page, visit.part,
         Part::Main => main,
-        Part::Results | Part::News => of_page as_results,
+        Part::Results | Part::News => of_page as_about as_results,
     );
     if !is_refresh(&headers) {
         last.keep(&mut response);

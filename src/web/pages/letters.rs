@@ -60,7 +60,7 @@ fn here(visit: &Visit) -> String {
 }
 
 #[derive(Template)]
-#[template(path = "letters/page.html", blocks = ["title", "main", "results", "pane", "nav"])]
+#[template(path = "letters/page.html", blocks = ["title", "main", "about", "results", "pane", "nav"])]
 struct LettersPage {
     shell: Shell,
     list: List,
@@ -99,7 +99,7 @@ pub async fn show(
     };
     Ok(answer!(page, visit.part,
         Part::Main => main,
-        Part::Results => of_page as_results,
+        Part::Results => of_page as_about as_results,
         Part::Letter | Part::News => of_page as_pane,
     ))
 }

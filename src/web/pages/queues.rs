@@ -81,8 +81,12 @@ pub async fn show(
 async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
     let store = app.store();
-    let (facets, figures, shell) =
-        tokio::try_join!(async { Ok(store.facets().await?) }, retry_figures(app), Shell::load(app, Page::Queues))?;
+    let (facets, pauses, figures, shell) = tokio::try_join!(
+        async { Ok(store.facets().await?) },
+        async { Ok(store.queue_pauses().await?) },
+        retry_figures(app),
+        Shell::load(app, Page::Queues),
+    )?;
     let all = LetterCounts::from(facets);
     let (outcomes, book, matcher) = (figures.by_queue(), app.policies.book(), asked.matcher());
     let letters = tally::queues_with(&all.facets, outcomes.keys().copied());
@@ -91,6 +95,9 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let mut found = tally::queues_with(&all.facets, outcomes.keys().copied().chain(levels.keys()));
     found.retain(|((_, queue), _)| matcher.matches(queue.unwrap_or_default()));
     found.sort_by_key(|(key, _)| levels.urgency(*key));
+    let is_paused = |(broker, queue): QueueKey<'_>| {
+        queue.is_some_and(|queue| pauses.iter().any(|pause| pause.is_of(broker, queue)))
+    };
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
         let level = levels.get(*key).map(|queue| LevelCells::new(queue, now));
         QueueRow::new(
@@ -101,6 +108,7 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
             level,
             is_ours(app, *key),
         )
+        .paused(is_paused(*key))
     };
     let hidden = found.len().saturating_sub(MOST) as u64;
     let brokers = app.brokers.all();

@@ -32,7 +32,7 @@ use crate::{
 type Visit = super::visit::Visit<(WaitingQuery, Asked), ListPart>;
 
 #[derive(Template)]
-#[template(path = "scheduled/page.html", blocks = ["title", "main", "results", "nav"])]
+#[template(path = "scheduled/page.html", blocks = ["title", "main", "about", "results", "nav"])]
 struct ScheduledPage {
     shell: Shell,
     /// `1,234 letters wait`
@@ -56,7 +56,7 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
     let page = load(&app, &visit).await?;
     Ok(answer!(page, visit.part,
         ListPart::Main => main,
-        ListPart::Results => of_page as_results,
+        ListPart::Results => of_page as_about as_results,
     ))
 }
 

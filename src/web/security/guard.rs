@@ -79,11 +79,11 @@ fn refusal(need: Need, visitor: &Visitor) -> Option<String> {
     if need == Need::Person && visitor.user().is_none() {
         return Some("There are no accounts here: auth.mode is \"none\".".to_owned());
     }
-    if need == Need::Metrics && visitor.is_confined() {
-        return Some("The metrics are of all queues, and you see those of your teams only.".to_owned());
+    if let Some(missing) = rights.iter().find(|right| !visitor.may(**right)) {
+        return Some(visitor.refusal(*missing));
     }
-    let missing = rights.iter().find(|right| !visitor.may(**right))?;
-    Some(visitor.refusal(*missing))
+    (need == Need::Metrics && visitor.is_confined())
+        .then(|| "The metrics are of all queues, and you see those of your teams only.".to_owned())
 }
 
 /// A route that does not stand in the table is not there, whatever else is said of it.

@@ -42,6 +42,8 @@ pub struct QueueRow {
     pub chart: Option<SuccessChart>,
     /// How it stands, as far as its broker says.
     pub level: Option<LevelCells>,
+    /// Retries into it are paused.
+    pub is_paused: bool,
 }
 
 /// A policy in force, as it shows in a table.
@@ -105,7 +107,12 @@ impl QueueRow {
             exhausted: number::thousands(outcomes.exhausted),
             chart: SuccessChart::new(outcomes),
             level,
+            is_paused: false,
         }
+    }
+
+    pub fn paused(self, is_paused: bool) -> Self {
+        Self { is_paused, ..self }
     }
 }
 

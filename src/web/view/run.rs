@@ -16,8 +16,11 @@ pub enum Entry {
 #[derive(Debug)]
 pub struct Run {
     pub id: String,
-    /// The first of them says what all have in common.
     pub rows: Vec<Row>,
+    /// What most of them failed with, or have come to since.
+    pub why: String,
+    /// The call that all of them are; empty where they differ.
+    pub task: String,
     /// The highest there is among them.
     pub importance: &'static str,
     /// Whether one of them is selected, and so has to be seen.
@@ -30,11 +33,23 @@ impl Run {
         Self {
             // The last one stays where new ones come in before.
             id: rows.last().map(|row| row.id.clone()).unwrap_or_default(),
+            why: most_frequent(&rows).unwrap_or_default().to_owned(),
+            task: rows
+                .first()
+                .filter(|first| rows.iter().all(|row| row.task == first.task))
+                .map(|row| row.task.clone())
+                .unwrap_or_default(),
             importance: Importance::ALL.iter().find(is_of).map_or("", |importance| importance.as_str()),
             is_open: rows.iter().any(|row| row.is_selected),
             rows,
         }
     }
+}
+
+/// The first of those that stand there most often.
+fn most_frequent(rows: &[Row]) -> Option<&str> {
+    let times = |why: &str| rows.iter().filter(|row| row.why == why).count();
+    rows.iter().rev().map(|row| &*row.why).max_by_key(|why| times(why))
 }
 
 /// Puts rows of one group together, unless all of them are of one.

@@ -1,5 +1,7 @@
 //! What happened to a message, by whoever tells it, the latest first.
 
+use std::time::Duration;
+
 use amqp_message::{death::Death, message::Properties, time::Timestamp};
 
 use super::{
@@ -11,6 +13,8 @@ use crate::domain::{
     history::{Event, HistoryEntry},
     letter::Letter,
 };
+
+const WHOLE_SECOND: Duration = Duration::from_secs(1);
 
 /// Who tells, and does, what nobody else does.
 const SELF: &str = "dlo";
@@ -33,13 +37,43 @@ pub struct TimelineLine {
 
 /// All that is told of a letter. What has no time is at the end.
 pub fn timeline(letter: &Letter, history: &[HistoryEntry], now: Timestamp) -> Vec<TimelineLine> {
-    let done = history.iter().map(|entry| (Some(entry.at), TimelineLine::of_history(entry, now)));
-    let deaths = letter.deaths.iter().rev().map(|death| (death.first_at, TimelineLine::of_death(death, now)));
-    let published = published(&letter.message.properties, now).into_iter();
-    let mut lines: Vec<_> = published.chain(deaths).chain(done).collect();
+    let history = in_order(history);
+    let done = history.iter().enumerate();
+    let done = done.map(|(n, entry)| ((Some(entry.at), 2 * n + 2), TimelineLine::of_history(entry, now)));
+    let deaths = letter.deaths.iter().rev();
+    let deaths = deaths.map(|death| (place_of(death, &history), TimelineLine::of_death(death, now)));
+    let published = published(&letter.message.properties, now).map(|(at, line)| ((at, 0), line));
+    let mut lines: Vec<_> = published.into_iter().chain(deaths).chain(done).collect();
     // The order of those at the same time is that in which they were written.
-    lines.sort_by_key(|(at, _)| *at);
+    lines.sort_by_key(|(place, _)| *place);
     lines.into_iter().rev().map(|(_, line)| line).collect()
+}
+
+/// A retry stands before the failure that it led to: that may be written down before the broker's confirm is.
+fn in_order(history: &[HistoryEntry]) -> Vec<HistoryEntry> {
+    let mut history = history.to_vec();
+    for n in 2..history.len() {
+        let [scheduled, failed, sent] = &history[n - 2..=n] else { continue };
+        let (events, at) = ([scheduled.event, failed.event, sent.event], failed.at);
+        if events == [Event::RetryScheduled, Event::FailedAgain, Event::Retried] {
+            history[n].at = at;
+            history.swap(n - 1, n);
+        }
+    }
+    history
+}
+
+/// Its time has whole seconds: of what is written down in that second it comes right before it has come in here.
+fn place_of(death: &Death, history: &[HistoryEntry]) -> (Option<Timestamp>, usize) {
+    let Some(second) = death.first_at else { return (None, 0) };
+    let came_in = |entry: &HistoryEntry| {
+        matches!(entry.event, Event::Received | Event::FailedAgain | Event::Redelivered)
+            && (second..second.plus(WHOLE_SECOND)).contains(&entry.at)
+    };
+    match history.iter().position(came_in) {
+        Some(n) => (Some(history[n].at), 2 * n + 1),
+        None => (Some(second), 0),
+    }
 }
 
 impl TimelineLine {
@@ -113,5 +147,58 @@ const fn class(event: Event) -> &'static str {
         Event::Retried => "good",
         Event::RetryScheduled => "pending",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::actor::Actor;
+
+    const SECOND: i64 = 1_000_000;
+
+    fn entry(at: i64, event: Event) -> HistoryEntry {
+        HistoryEntry { at: Timestamp::from_micros(at), event, by: Actor::system(), detail: String::new() }
+    }
+
+    fn death(at: i64) -> Death {
+        Death {
+            queue: "orders".to_owned(),
+            reason: "rejected".to_owned(),
+            count: 1,
+            first_at: Some(Timestamp::from_micros(at)),
+            exchange: String::new(),
+            routing_keys: vec!["orders".to_owned()],
+            original_expiration: None,
+        }
+    }
+
+    #[test]
+    fn a_retry_stands_before_the_failure_it_led_to() {
+        let events = |history: &[HistoryEntry]| in_order(history).iter().map(|entry| entry.event).collect::<Vec<_>>();
+        let [received, scheduled, failed, sent] =
+            [(1, Event::Received), (2, Event::RetryScheduled), (3, Event::FailedAgain), (4, Event::Retried)]
+                .map(|(at, event)| entry(at, event));
+        let late = [received.clone(), scheduled.clone(), failed.clone(), sent.clone()];
+        let expected = [Event::Received, Event::RetryScheduled, Event::Retried, Event::FailedAgain];
+        assert_eq!(events(&late), expected);
+        assert!(in_order(&late).is_sorted_by_key(|entry| entry.at));
+        // The failure of an earlier one stays where it is.
+        assert_eq!(events(&[received, failed, scheduled, sent])[1], Event::FailedAgain);
+    }
+
+    #[test]
+    fn a_death_stands_before_what_it_brought_in_and_behind_the_retry_before_it() {
+        let at = |thousandths: i64| 7 * SECOND + thousandths * 1_000;
+        let history = [
+            entry(SECOND, Event::Received),
+            entry(at(100), Event::RetryScheduled),
+            entry(at(300), Event::Retried),
+            entry(at(525), Event::FailedAgain),
+        ];
+        let place = |n: usize| (Some(history[n].at), 2 * n + 2);
+        let died = place_of(&death(7 * SECOND), &history);
+        assert!(place(2) < died && died < place(3), "{died:?}");
+        assert!(place_of(&death(5 * SECOND), &history) < place(1), "nothing came in within its second");
     }
 }

@@ -7,7 +7,7 @@ use axum::{
     body::Body,
     http::{Method, header},
 };
-use dead_letter_office::domain::{command::Command, letter::Importance};
+use dead_letter_office::domain::{command::Command, letter::Importance, retry::RetryOutcome};
 
 use scraper::Html;
 
@@ -16,7 +16,7 @@ use super::{
     dead::{Dead, NOON, dead_in},
     desk::{Desk, builder},
     form::{Form, submit},
-    groups::failed_with,
+    groups::{alike, failed_with},
     queue_page::both,
     search::{index, order},
 };
@@ -158,4 +158,16 @@ async fn what_changes_its_status_is_not_missing() {
         };
         tokio::join!(change, look);
     }
+}
+
+#[tokio::test]
+async fn a_row_of_many_says_what_most_of_them_say() {
+    let desk = Desk::open().await;
+    desk.receive(dead_in("mail")).await;
+    let ids = alike(&desk, "orders", "no rate", 6).await;
+    let said = async || desk.page("/letters").await.words(".run-head .row-why");
+    let before = said().await;
+    desk.retry_ends(ids[5], RetryOutcome::Failed("there is no queue orders".to_owned())).await;
+    assert!(desk.page("/letters").await.words(".run-rows").contains("there is no queue orders"));
+    assert_eq!(said().await, before);
 }

@@ -1,6 +1,6 @@
 //! A group in the hands of a person, with a real RabbitMQ behind dlo.
 
-use dead_letter_office::domain::letter::Status;
+use dead_letter_office::domain::letter::{Importance, Status};
 use serde_json::Value;
 
 use super::{
@@ -119,6 +119,37 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.click(".confirm-box .btn-primary").await;
     scene.reads(".toast-box", "Reopened 1 dead letter.").await;
     assert_eq!(desk.status(ids[0]).await, Status::Open);
+}
+
+#[tokio::test]
+async fn enter_sends_what_it_stands_in() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 1).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open(&group_of(&desk, ids[0]).await).await;
+    scene.click("#group-state details:has([name=custom_until]) > summary").await;
+    scene.types("#group-state [name=custom_until]", "90m\n").await;
+    scene.reads("#group-state .mark-phase", "snoozed").await;
+    scene.check_quiet().await;
+}
+
+#[tokio::test]
+async fn the_actions_of_a_group_are_about_as_many_as_its_page_says() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 2).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open(&group_of(&desk, ids[0]).await).await;
+    scene.reads(".group-actions", "Retry 2").await;
+    let new = alike(&desk, "orders", "x", 1).await[0];
+    scene.reads("#about", "3 open").await;
+    scene.reads(".group-actions", "Set importance of 3 open").await;
+    scene.reads(".group-actions", "Retry 3").await;
+    scene.ask("document.querySelector('.group-actions select').value = 'critical'").await;
+    scene.click(".group-actions button[value=importance]").await;
+    scene.reads(".toast-box", "3").await;
+    let importance = async |id| desk.store.summary(id).await.unwrap().unwrap().importance;
+    assert_eq!([importance(new).await, importance(ids[0]).await], [Importance::Critical; 2]);
+    scene.check_quiet().await;
 }
 
 /// Types both at one stroke, so that the second comes before the answer to the first.

@@ -159,6 +159,14 @@ async fn shortcuts_are_shown_where_they_work(scene: &Scene, letter: &str) {
     }
 }
 
+/// Where what opens from the bar of a letter stands, from the edges of the window.
+const MENUS_OF_THE_BAR: &str = "[...document.querySelectorAll('.letter-actions details')].map((menu) => {
+    menu.open = true;
+    const { top, bottom } = menu.querySelector('.menu-sheet').getBoundingClientRect();
+    menu.open = false;
+    return { menu: menu.innerText, top, below: bottom - innerHeight };
+})";
+
 #[tokio::test]
 async fn a_phone_on_call_reads_retries_and_discards() {
     let desk = Desk::open().await;
@@ -188,6 +196,9 @@ async fn a_phone_on_call_reads_retries_and_discards() {
     scene.sees(bottom).await;
     scene.click("#tab-payload").await;
     scene.sees(bottom).await;
+    for menu in scene.ask(MENUS_OF_THE_BAR).await.as_array().unwrap() {
+        assert!(menu["top"].as_f64() >= Some(0.0) && menu["below"].as_f64() <= Some(0.0), "{menu}");
+    }
     scene.click(".letter-actions button[value=discard]").await;
     scene.reads(".toast-box", "Discarded 1 dead letter.").await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);

@@ -25,6 +25,7 @@ async fn a_page_is_brought_up_to_date_under_the_eyes_of_its_reader() {
     a_page_that_is_paused_stands_still(&scene, &desk).await;
     what_changes_while_it_asks_is_not_missed(&scene, &desk).await;
     an_open_letter_tells_what_others_did(&scene, &desk).await;
+    what_somebody_was_at_follows_when_they_leave(&scene, &desk).await;
     what_calls_for_attention_is_seen_from_another_tab(&scene, &desk).await;
     times_are_local_or_not(&scene, &desk).await;
     scene.check_quiet().await;
@@ -136,6 +137,18 @@ async fn an_open_letter_tells_what_others_did(scene: &Scene, desk: &Desk) {
     scene.reads("#letter-head .mark-state", "discarded").await;
     scene.reads("#timeline", "Discarded").await;
     assert_eq!(desk.status(id).await, Status::Discarded);
+}
+
+async fn what_somebody_was_at_follows_when_they_leave(scene: &Scene, desk: &Desk) {
+    let id = letters(desk, "at", 1).await[0];
+    scene.open(&format!("/letters/{id}")).await;
+    scene.ask("document.querySelector('.letter-actions button[data-key=r]').focus()").await;
+    discard(scene, id).await;
+    scene.reads("#letter-head .mark-state", "discarded").await;
+    assert_eq!(scene.count(".letter-actions button[data-key=r]").await, 1, "somebody is at it");
+    scene.ask("document.activeElement.blur()").await;
+    scene.counts(".letter-actions button[data-key=r]", 0).await;
+    scene.counts(".letter-actions button[value=reopen]", 1).await;
 }
 
 async fn what_calls_for_attention_is_seen_from_another_tab(scene: &Scene, desk: &Desk) {

@@ -177,6 +177,8 @@ async fn tokens_expire_and_are_for_programs_only() {
         let program = token(&desk, "a", &[Scope::Read]).await;
         program.get(&desk, "/api/v1/letters").await.expect(200);
         program.get(&desk, "/metrics").await.expect(200);
+        let writer = token(&desk, "writer", &[Scope::Markers]).await;
+        assert!(writer.get(&desk, "/metrics").await.problem(403).contains("may not read"));
         program.get(&desk, "/letters").await.expect(403);
         for odd in ["Basic YTpi", "Bearer", "Bearer dlo_nonsense", "Bearer  "] {
             Visit::default().with("authorization", odd).get(&desk, "/api/v1/letters").await.expect(401);
