@@ -108,7 +108,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::notify::samples::{NOW, hostile, incident};
+    use crate::{
+        domain::watch::Concern,
+        notify::samples::{NOW, hostile, incident},
+    };
 
     const LEASE: Duration = Duration::from_secs(300);
 
@@ -172,10 +175,10 @@ mod tests {
 
     #[test]
     fn what_is_watched_goes_by_what_is_wrong_with_it() {
-        let check = |what: &str, name: &str| {
+        let check = |concern: Concern, name: &str| {
             let watch = Incident {
                 kind: IncidentKind::Watch,
-                key: format!("watch:{}:{what}", incident().broker),
+                key: concern.incident_key(&incident().broker),
                 error: Some("It is so.".to_owned()),
                 open: 0,
                 ..incident()
@@ -186,10 +189,13 @@ mod tests {
                 (&json!(name), &json!("It is so."))
             );
         };
-        check("no_consumers:orders", "QueueWithoutConsumers");
-        check("stuck:dlo.dead-letters", "QueueNotDrained");
-        check("retries_overdue", "RetriesOverdue");
-        check("unreachable", "ManagementApiUnreachable");
+        let queue = || "orders".to_owned();
+        check(Concern::NoConsumers { queue: queue(), since: NOW, had: 1, interrupted: false }, "QueueWithoutConsumers");
+        check(Concern::Growing { queue: queue(), from: 1, to: 9, since: NOW }, "QueueNotDrained");
+        check(Concern::IntakeLags { queue: queue(), ready: 9, since: NOW }, "QueueNotDrained");
+        check(Concern::RetrierLags { queue: queue(), ready: 9, since: NOW }, "QueueNotDrained");
+        check(Concern::RetriesOverdue { by: LEASE, since: NOW }, "RetriesOverdue");
+        check(Concern::Unreachable { since: NOW }, "ManagementApiUnreachable");
     }
 
     #[test]

@@ -82,6 +82,18 @@ impl Concern {
         ConcernKey { kind: self.kind(), queue: self.queue().map(str::to_owned) }
     }
 
+    /// The key of its incident, see [`Incident::key`](crate::domain::incident::Incident::key). A queue of ours that is stuck is
+    /// both growing and lagging: that is one incident.
+    pub fn incident_key(&self, broker: &str) -> String {
+        let what = match (self.kind(), self.queue()) {
+            (ConcernKind::Growing | ConcernKind::IntakeLags | ConcernKind::RetrierLags, Some(queue)) => {
+                format!("stuck:{queue}")
+            }
+            _ => self.key().to_string(),
+        };
+        format!("watch:{broker}:{what}")
+    }
+
     pub const fn since(&self) -> Timestamp {
         match self {
             Self::NoConsumers { since, .. }

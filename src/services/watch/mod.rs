@@ -35,7 +35,7 @@ use crate::{
         incident::{Incident, IncidentKind},
         letter::Importance,
         queue_level::{DeadLetterRoute, QueueLevel},
-        watch::{BrokerWatch, Change, Concern, ConcernKind, Poll, Settings},
+        watch::{BrokerWatch, Change, Concern, Poll, Settings},
     },
     rabbitmq::{health::BrokerBoard, management::Management},
     store::{Claim, Store, StoreError, WatchKept, WatchUpdate},
@@ -199,7 +199,7 @@ impl Watch {
     async fn tell(&self, watch: &BrokerWatch, now: Timestamp) -> Result<(), StoreError> {
         let mut due: BTreeMap<String, Incident> = BTreeMap::new();
         for concern in watch.concerns() {
-            due.entry(self.key(&concern)).or_insert_with(|| self.incident(&concern, now));
+            due.entry(concern.incident_key(&self.broker)).or_insert_with(|| self.incident(&concern, now));
         }
         for record in self.store.open_incidents().await? {
             let was = &record.incident;
@@ -214,17 +214,6 @@ impl Watch {
         Ok(())
     }
 
-    /// A queue of ours that is stuck is both growing and lagging: that is one incident.
-    fn key(&self, concern: &Concern) -> String {
-        let what = match (concern.kind(), concern.queue()) {
-            (ConcernKind::Growing | ConcernKind::IntakeLags | ConcernKind::RetrierLags, Some(queue)) => {
-                format!("stuck:{queue}")
-            }
-            _ => concern.key().to_string(),
-        };
-        format!("watch:{}:{what}", self.broker)
-    }
-
     fn incident(&self, concern: &Concern, now: Timestamp) -> Incident {
         let mut href = self.public_url.join("queues").unwrap_or_else(|_| self.public_url.clone());
         if let Some(queue) = concern.queue() {
@@ -232,7 +221,7 @@ impl Watch {
             href.query_pairs_mut().append_pair("queue", &queue.replace(',', "?"));
         }
         Incident {
-            key: self.key(concern),
+            key: concern.incident_key(&self.broker),
             kind: IncidentKind::Watch,
             title: concern.title(),
             importance: self.importance,

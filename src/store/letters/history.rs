@@ -10,7 +10,7 @@ use crate::{
     domain::{
         activity::{Area, AuditEntry, Concerns},
         actor::Actor,
-        history::{Event, HistoryEntry},
+        history::{Event, HistoryEntry, in_order},
         letter::LetterId,
         lifecycle::{HistoryLine, Transition},
         rights::Right,
@@ -135,6 +135,10 @@ impl StoreReader {
             let at = Timestamp::from_micros(at);
             Ok(HistoryEntry { at, event: Event::Received, by: Actor::system(), detail: String::new() })
         });
-        received.into_iter().chain(rows.into_iter().map(HistoryEntry::try_from)).collect()
+        let history: Vec<_> = received
+            .into_iter()
+            .chain(rows.into_iter().map(HistoryEntry::try_from))
+            .collect::<Result<_, StoreError>>()?;
+        Ok(in_order(history))
     }
 }

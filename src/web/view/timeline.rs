@@ -37,30 +37,15 @@ pub struct TimelineLine {
 
 /// All that is told of a letter. What has no time is at the end.
 pub fn timeline(letter: &Letter, history: &[HistoryEntry], now: Timestamp) -> Vec<TimelineLine> {
-    let history = in_order(history);
     let done = history.iter().enumerate();
     let done = done.map(|(n, entry)| ((Some(entry.at), 2 * n + 2), TimelineLine::of_history(entry, now)));
     let deaths = letter.deaths.iter().rev();
-    let deaths = deaths.map(|death| (place_of(death, &history), TimelineLine::of_death(death, now)));
+    let deaths = deaths.map(|death| (place_of(death, history), TimelineLine::of_death(death, now)));
     let published = published(&letter.message.properties, now).map(|(at, line)| ((at, 0), line));
     let mut lines: Vec<_> = published.into_iter().chain(deaths).chain(done).collect();
     // The order of those at the same time is that in which they were written.
     lines.sort_by_key(|(place, _)| *place);
     lines.into_iter().rev().map(|(_, line)| line).collect()
-}
-
-/// A retry stands before the failure that it led to: that may be written down before the broker's confirm is.
-fn in_order(history: &[HistoryEntry]) -> Vec<HistoryEntry> {
-    let mut history = history.to_vec();
-    for n in 2..history.len() {
-        let [scheduled, failed, sent] = &history[n - 2..=n] else { continue };
-        let (events, at) = ([scheduled.event, failed.event, sent.event], failed.at);
-        if events == [Event::RetryScheduled, Event::FailedAgain, Event::Retried] {
-            history[n].at = at;
-            history.swap(n - 1, n);
-        }
-    }
-    history
 }
 
 /// Its time has whole seconds: of what is written down in that second it comes right before it has come in here.
@@ -171,20 +156,6 @@ mod tests {
             routing_keys: vec!["orders".to_owned()],
             original_expiration: None,
         }
-    }
-
-    #[test]
-    fn a_retry_stands_before_the_failure_it_led_to() {
-        let events = |history: &[HistoryEntry]| in_order(history).iter().map(|entry| entry.event).collect::<Vec<_>>();
-        let [received, scheduled, failed, sent] =
-            [(1, Event::Received), (2, Event::RetryScheduled), (3, Event::FailedAgain), (4, Event::Retried)]
-                .map(|(at, event)| entry(at, event));
-        let late = [received.clone(), scheduled.clone(), failed.clone(), sent.clone()];
-        let expected = [Event::Received, Event::RetryScheduled, Event::Retried, Event::FailedAgain];
-        assert_eq!(events(&late), expected);
-        assert!(in_order(&late).is_sorted_by_key(|entry| entry.at));
-        // The failure of an earlier one stays where it is.
-        assert_eq!(events(&[received, failed, scheduled, sent])[1], Event::FailedAgain);
     }
 
     #[test]
