@@ -46,6 +46,7 @@ pub async fn store_letters(
             queue: "dlo.obituaries",
             session: Uuid::now_v7(),
             is_cut: &|| false,
+            is_first: false,
             recorded_at: now,
             arrivals: &arrivals,
             settled: AckState::default(),

@@ -55,6 +55,7 @@ pub use check::check;
 pub use dump::{export, import};
 pub use health::health;
 pub use lifecycle::Lifecycle;
+pub use notify::check_channels;
 pub use people::People;
 pub use reload::ReadAgain;
 pub use roles::{Role, Roles};

@@ -4,14 +4,25 @@ use std::sync::Arc;
 
 use super::{Lifecycle, Services, watch};
 use crate::{
-    config::Config,
+    config::{Config, ConfigError},
     notify::{Reach, Sender},
     services::{
         digests::DueDigests,
         incidents::{GroupWatch, Incidents, heartbeat::Heartbeat},
-        notifications::deliveries::{self, Deliveries},
+        notifications::{
+            channels::Channels,
+            deliveries::{self, Deliveries},
+        },
     },
 };
+
+/// Whether the addresses and secrets of channels are any: only those who send can tell.
+///
+/// # Errors
+/// Names the key, and never its value.
+pub fn check_channels(config: &Config) -> Result<(), ConfigError> {
+    Channels::new(&config.notify).map(drop).map_err(|why| ConfigError::Value(why.to_string()))
+}
 
 /// Starts what notifies users.
 pub(super) fn start(config: &Config, services: &Services, lifecycle: &Lifecycle) -> anyhow::Result<()> {

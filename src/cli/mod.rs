@@ -156,7 +156,9 @@ pub fn run() -> ExitCode {
 }
 
 fn read(file: Option<&Path>) -> Result<(Config, Effective), ConfigError> {
-    config::trace(file, std::env::vars_os().filter_map(utf8_pair))
+    let (config, effective) = config::trace(file, std::env::vars_os().filter_map(utf8_pair))?;
+    app::check_channels(&config)?;
+    Ok((config, effective))
 }
 
 /// What has to work also where the configuration does not, as where packages are made.

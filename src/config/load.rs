@@ -48,6 +48,7 @@ pub fn trace(
     if let Some((path, text)) = read(file)? {
         // The builder would leave out where in the file a mistake stands.
         let table = toml_syntax(&path, &text)?;
+        strict(&table).map_err(|mistake| ConfigError::Value(mistake.text))?;
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
         in_file = Some((path, table));
     }
@@ -155,6 +156,15 @@ fn toml_syntax(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
         ConfigError::Value(format!("{}, line {line}, column {column}: {}", path.display(), error.message()))
     };
     text.parse::<toml::Table>().map_err(refused)
+}
+
+/// The builder would take a number or a switch as text as well, as the environment has nothing else.
+fn strict(file: &toml::Table) -> Result<(), Mistake> {
+    let read: Result<Config, _> = serde_path_to_error::deserialize(file.clone());
+    let mistake = |error: serde_path_to_error::Error<toml::de::Error>| {
+        Mistake::at(error.path().to_string(), &without_value(error.inner().message().to_owned()))
+    };
+    read.map(drop).map_err(mistake)
 }
 
 /// How often queues are looked at, at most.

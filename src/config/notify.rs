@@ -202,9 +202,21 @@ impl SlackConfig {
         match (self.webhook_url.is_empty(), self.token.is_empty(), self.channel.is_empty()) {
             (false, false, _) => Err("notify.slack: it takes webhook_url or token, not both".to_owned()),
             (true, false, true) => Err("notify.slack.channel: a token takes a channel".to_owned()),
+            (_, true, false) => Err(without_token("notify.slack")),
             _ => Ok(()),
         }
     }
+
+    fn check_digest(&self, table: &str, digest: &DigestConfig) -> Result<(), String> {
+        digest.schedule().map_err(|why| format!("{table}: {why}"))?;
+        if self.token.is_empty() && !digest.channel.is_empty() { Err(without_token(table)) } else { Ok(()) }
+    }
+}
+
+fn without_token(table: &str) -> String {
+    format!(
+        "{table}.channel: a channel takes notify.slack.token; a webhook always posts to the channel it was made for"
+    )
 }
 
 impl DigestConfig {
@@ -236,9 +248,9 @@ impl NotifyConfig {
     pub(super) fn check(&self) -> Result<(), String> {
         self.slack.check()?;
         for (name, digest) in &self.digests {
-            digest.schedule().map_err(|why| format!("notify.digests.{name}: {why}"))?;
+            self.slack.check_digest(&format!("notify.digests.{name}"), digest)?;
         }
-        self.digest.schedule().map_err(|why| format!("notify.digest: {why}"))?;
+        self.slack.check_digest("notify.digest", &self.digest)?;
         self.page.quiet_hours.hours().map_err(|why| format!("notify.page.quiet_hours: {why}"))?;
         if self.webhook.url.is_empty() != self.webhook.secret.is_empty() {
             return Err("notify.webhook: it takes url and secret, both or neither".to_owned());

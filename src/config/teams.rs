@@ -10,7 +10,7 @@ use crate::domain::access::{Membership, Role, check_team};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TeamConfig {
-    /// Names or globs; none: all. A team without brokers and queues has no queue.
+    /// Names or globs; none: all. One of the two is needed.
     #[serde(deserialize_with = "list")]
     pub brokers: Vec<String>,
     #[serde(deserialize_with = "list")]
@@ -45,8 +45,11 @@ pub(super) fn names(list: &[String], name: &str, groups: &[String]) -> bool {
 }
 
 pub(super) fn check(teams: &BTreeMap<String, TeamConfig>) -> Result<(), String> {
-    for name in teams.keys() {
+    for (name, team) in teams {
         check_team(name).map_err(|why| format!("auth.teams.{name}: {why}"))?;
+        if team.queues.is_empty() && team.brokers.is_empty() {
+            return Err(format!("auth.teams.{name}: it takes queues, brokers or both; with neither it has no queue"));
+        }
     }
     Ok(())
 }
@@ -75,6 +78,9 @@ mod tests {
         assert_eq!(of("bob", &["staff"]), ["pay=viewer"]);
         assert!(of("eve", &["user:ada"]).is_empty());
         assert!(check(&teams).is_ok());
-        assert!(check(&BTreeMap::from([("a b".to_owned(), TeamConfig::default())])).is_err());
+        let refused = |name: &str, team| check(&BTreeMap::from([(name.to_owned(), team)])).unwrap_err();
+        assert!(refused("a b", team(&[], &[])).starts_with("auth.teams.a b: "));
+        let without_queues = TeamConfig { queues: Vec::new(), ..team(&["staff"], &[]) };
+        assert!(refused("pay", without_queues).starts_with("auth.teams.pay: it takes queues"));
     }
 }

@@ -14,6 +14,8 @@ pub enum StoreError {
     Url(String),
     #[error("no connection to the database at {address}: {cause}")]
     NoConnection { address: String, cause: sqlx::Error },
+    #[error("the database file {file} cannot be opened: {cause}")]
+    File { file: String, cause: sqlx::Error },
     #[error("the database cannot be used at the moment: {0}")]
     Unavailable(sqlx::Error),
     #[error("the database has not answered for {} s", .0.as_secs())]
@@ -57,7 +59,7 @@ impl StoreError {
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::NoAnswer(_) => true,
-            Self::NoConnection { cause, .. } => is_outage(cause),
+            Self::NoConnection { cause, .. } | Self::File { cause, .. } => is_outage(cause),
             _ => false,
         }
     }

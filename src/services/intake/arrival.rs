@@ -2,7 +2,7 @@
 
 use std::{hash::Hash, time::Duration};
 
-use amqp_message::{error_report::ErrorReport, message::Message, time::Timestamp};
+use amqp_message::{error_report::ErrorReport, field::FieldValue, message::Message, time::Timestamp};
 use failure_conventions::{Failure, dlo_headers};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -71,16 +71,29 @@ pub(crate) fn arrival(
 }
 
 fn fingerprint(message: &Message) -> Fingerprint {
-    let mut hash = Xxh3::new();
+    let (mut hash, mut times) = (Xxh3::new(), Xxh3::new());
     for text in [&message.exchange, &message.routing_key] {
         text.hash(&mut hash);
     }
     message.properties.hash(&mut hash);
-    for header in message.headers.iter().filter(|(name, _)| !CHANGE_ON_REDELIVERY.contains(name)) {
-        header.hash(&mut hash);
+    for (name, value) in message.headers.iter().filter(|(name, _)| !CHANGE_ON_REDELIVERY.contains(name)) {
+        name.hash(&mut hash);
+        match value.as_array().filter(|_| name == "x-death") {
+            Some(deaths) => deaths.iter().for_each(|death| hash_death(death, &mut hash, &mut times)),
+            None => value.hash(&mut hash),
+        }
     }
     message.body.hash(&mut hash);
-    Fingerprint(hash.digest128())
+    Fingerprint::new(hash.digest(), times.digest())
+}
+
+/// When it was goes to the times, all else to the rest.
+fn hash_death(death: &FieldValue, rest: &mut Xxh3, times: &mut Xxh3) {
+    let Some(fields) = death.as_table() else { return death.hash(rest) };
+    for (name, value) in fields.iter() {
+        name.hash(rest);
+        value.hash(if name == "time" { &mut *times } else { &mut *rest });
+    }
 }
 
 /// What the database takes. What is left out stands in the remarks, and what is cut in the losses; the message itself stays
@@ -140,7 +153,6 @@ fn storable_address(message: Message) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use amqp_message::field::FieldValue;
 
     fn delivery(message: Message) -> Delivery {
         Delivery { tag: 1, message, redelivered: false, remarks: Vec::new() }
@@ -158,6 +170,21 @@ mod tests {
         let again = with_header("x-delivery-count", FieldValue::LongLongInt(1));
         assert_eq!(fingerprint(&first), fingerprint(&again));
         assert_ne!(fingerprint(&first), fingerprint(&with_header("other", FieldValue::Void)));
+    }
+
+    #[test]
+    fn only_the_time_of_a_death_is_apart() {
+        let died = |count, seconds| {
+            let death = [("count", FieldValue::LongLongInt(count)), ("time", FieldValue::Timestamp(seconds))];
+            let death = death.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+            let message = with_header("x-death", FieldValue::Array(vec![FieldValue::Table(death)]));
+            fingerprint(&message).0
+        };
+        let halves = |fingerprint: u128| (fingerprint >> 64, fingerprint & u128::from(u64::MAX));
+        let ((message, time), (same, later), (other, same_time)) =
+            (halves(died(1, 1)), halves(died(1, 2)), halves(died(2, 1)));
+        assert_eq!((message, time), (same, same_time));
+        assert!(message != other && time != later);
     }
 
     #[test]

@@ -26,6 +26,10 @@ use crate::{
     store::{AckState, Arrival, IntakeBatch, Recorded, StoreError},
 };
 
+/// So long after it has connected, what comes may be what a killed RabbitMQ dead-letters once more: its queues come back one
+/// after the other.
+const FIRST: Duration = Duration::from_secs(2 * 60);
+
 /// How long the proof of the last acknowledgement is awaited at the end.
 const PROOF: Duration = Duration::from_secs(1);
 
@@ -43,6 +47,7 @@ pub(crate) async fn drain(
         forwarder: Forwarder::new(intake, (&queue, session), waiting),
         queue: &queue,
         session,
+        since: Instant::now(),
         acknowledger: consumer.acknowledger(),
         pending_acks: PendingAcks::default(),
     };
@@ -73,6 +78,7 @@ struct Filing<'a> {
     queue: &'a str,
     /// Names this connection.
     session: Uuid,
+    since: Instant,
     acknowledger: Acknowledger,
     pending_acks: PendingAcks,
     forwarder: Forwarder<'a>,
@@ -194,6 +200,7 @@ impl Filing<'_> {
             queue: self.queue,
             session: self.session,
             is_cut: &|| self.acknowledger.check_open().is_err(),
+            is_first: self.since.elapsed() < FIRST,
             recorded_at,
             arrivals,
             settled: AckState { confirmed: &confirmed, expired: &expired },

@@ -174,8 +174,9 @@ impl Db {
         if !is_in_memory(url, file) && !url.contains("mode=ro") {
             file::make_private(file);
         }
-        let write = sqlite_pool(1).connect_with(first).await?;
-        let read = sqlite_pool(READERS).connect_with(options).await?;
+        let unopened = |cause| StoreError::File { file: file.display().to_string(), cause };
+        let write = sqlite_pool(1).connect_with(first).await.map_err(unopened)?;
+        let read = sqlite_pool(READERS).connect_with(options.clone()).await.map_err(unopened)?;
         let (read, write) = (Either::Sqlite(read), Either::Sqlite(write));
         Ok(Self { read, write, lock: Arc::default(), renewal: Renewal::default(), presence: Presence::default() })
     }

@@ -16,9 +16,21 @@ use crate::{
     store::{StoreError, counts::facets::FacetKey},
 };
 
-/// What two deliveries of one message have in common: a hash over all that was published.
+/// What two deliveries of one message have in common: in the upper half a hash over all that was published and what
+/// RabbitMQ added, in the lower one a hash over when it was dead-lettered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub u128);
+
+impl Fingerprint {
+    pub fn new(message: u64, times: u64) -> Self {
+        Self(u128::from(message) << 64 | u128::from(times))
+    }
+
+    /// What is the same when it is dead-lettered at another time.
+    pub(super) const fn message(self) -> u128 {
+        self.0 >> 64
+    }
+}
 
 /// What a delivery was when it was to be sent on, and in which batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +157,8 @@ pub struct IntakeBatch<'a> {
     pub session: Uuid,
     /// Whether that connection is gone by now: RabbitMQ delivers to others what it brought, and they may be quicker.
     pub is_cut: &'a (dyn Fn() -> bool + Send + Sync),
+    /// That connection is new: RabbitMQ may have been killed, and dead-letter again what was rejected just before.
+    pub is_first: bool,
     pub recorded_at: Timestamp,
     pub arrivals: &'a [Arrival],
     /// Earlier batches of which more is known by now.
@@ -153,8 +167,8 @@ pub struct IntakeBatch<'a> {
 
 impl IntakeBatch<'_> {
     /// Whether some of it may be here already.
-    pub(crate) fn holds_redelivered(&self) -> bool {
-        self.arrivals.iter().any(|arrival| arrival.redelivered)
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.is_first || self.arrivals.iter().any(|arrival| arrival.redelivered)
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) mod lock;
 mod not_enriched;
 pub(super) mod order;
 mod part;
+pub(super) mod pending_acks;
 mod reach;
 pub(super) mod record;
 pub(super) mod returned;

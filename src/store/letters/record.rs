@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use super::{
-    delivery_dedup::{self, PendingAcks},
+    delivery_dedup,
     history::{self, NewEntry},
     insert::{self, NewLetter},
     intake::{Arrival, IntakeBatch, Recorded},
+    pending_acks::PendingAcks,
     returned::Returning,
 };
 use crate::{
@@ -32,10 +33,10 @@ impl Store {
         let mut tally = Tally::default();
 
         let mut known = PendingAcks::default();
-        delivery_dedup::wait_for_others(&mut tx, batch.broker, batch.queue, batch.holds_redelivered()).await?;
+        delivery_dedup::wait_for_others(&mut tx, batch.broker, batch.queue, batch.may_repeat()).await?;
         // Asked only now: whoever was quicker has had the lock.
         let is_cut = (batch.is_cut)();
-        if is_cut || batch.holds_redelivered() {
+        if is_cut || batch.may_repeat() {
             known = PendingAcks::load(&mut tx, batch, is_cut).await?;
         }
         delivery_dedup::settle(&mut tx, batch.settled).await?;
@@ -88,10 +89,7 @@ async fn write_transitions(
 
 /// Tells new letters from those that came back and from mere redeliveries.
 fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Returning) -> Vec<Recorded> {
-    let mut sort = |arrival: &Arrival| {
-        if let Some(letter) = known.take(arrival) {
-            return Recorded::Redelivered(letter);
-        }
+    let mut failed = |arrival: &Arrival| {
         if let Some(letter) = returning.comes_back(arrival) {
             return Recorded::FailedAgain(letter);
         }
@@ -100,6 +98,14 @@ fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Re
             Some(letter) if returning.takes(letter) => Recorded::New(letter),
             _ => Recorded::New(arrival.id),
         }
+    };
+    let mut sort = |arrival: &Arrival| {
+        if let Some(letter) = known.take(arrival) {
+            return Recorded::Redelivered(letter);
+        }
+        let recorded = failed(arrival);
+        known.found(batch.id, arrival, recorded.letter());
+        recorded
     };
     batch.arrivals.iter().map(&mut sort).collect()
 }
@@ -122,7 +128,8 @@ async fn insert_new(
 
 /// A message taken for one we have must not vanish in silence.
 async fn note_redeliveries(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<(), StoreError> {
-    const DETAIL: &str = "RabbitMQ delivered it once more after an acknowledgement that did not get through";
+    const DETAIL: &str =
+        "RabbitMQ delivered it once more after an acknowledgement or a rejection that did not get through";
     let entries: Vec<NewEntry<'_>> = recorded
         .iter()
         .filter_map(|recorded| match recorded {

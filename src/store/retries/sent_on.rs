@@ -17,9 +17,10 @@ use crate::{
         Store, StoreError,
         db::{Tx, on},
         letters::{
-            delivery_dedup::{says_which, wait_for_others},
+            delivery_dedup::wait_for_others,
             delivery_entries::entries,
             intake::{Arrival, Fingerprint, SentOn},
+            pending_acks::says_which,
         },
     },
 };

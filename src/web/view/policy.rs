@@ -65,9 +65,23 @@ pub fn typed(delays: &Delays) -> String {
     }
 }
 
-/// `1m 40s`
+/// In the largest unit of which it is a whole number, as people write it into a configuration: `100s`, `36h`.
 pub fn typed_duration(length: Duration) -> String {
-    humantime::format_duration(length).to_string()
+    const UNITS: [(u128, &str); 6] = [
+        (86_400_000_000_000, "d"),
+        (3_600_000_000_000, "h"),
+        (60_000_000_000, "m"),
+        (1_000_000_000, "s"),
+        (1_000_000, "ms"),
+        (1_000, "us"),
+    ];
+    let nanos = length.as_nanos();
+    if nanos == 0 {
+        return "0s".to_owned();
+    }
+    let unit = UNITS.into_iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
+    let (unit, name) = unit.unwrap_or((1, "ns"));
+    format!("{}{name}", nanos / unit)
 }
 
 #[cfg(test)]
@@ -88,6 +102,13 @@ mod tests {
 
     fn listed(seconds: &[u64]) -> Delays {
         Delays::Listed(seconds.iter().copied().map(Duration::from_secs).collect())
+    }
+
+    #[test]
+    fn a_duration_is_typed_in_one_unit_and_read_back() {
+        for text in ["0s", "1ns", "1500ms", "100s", "61m", "36h", "7d"] {
+            assert_eq!(typed_duration(crate::config::values::parse_duration(text).unwrap()), text);
+        }
     }
 
     #[test]

@@ -46,6 +46,15 @@ pub fn keys() -> BTreeSet<String> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| path(section, key))).collect()
 }
 
+/// A table with the keys that are given as an example of it, but for one.
+pub fn example(path: &str, but: &str) -> String {
+    let sections = sections();
+    let keys =
+        sections.iter().filter(|section| section.path == path && section.is_example).flat_map(|found| &found.keys);
+    let lines = keys.filter(|key| key.name != but).map(|key| format!("{} = {}\n", key.name, key.value));
+    format!("[{path}]\n{}", lines.collect::<String>())
+}
+
 #[test]
 fn the_defaults_are_as_written() {
     let mut written = accept(&read(REFERENCE), &[]).unwrap();
@@ -98,8 +107,9 @@ fn lists_in_the_environment_have_commas_and_may_be_empty() {
     for section in sections().iter().filter(|section| !section.path.contains('"')) {
         for key in section.keys.iter().filter(|key| key.value.starts_with('[')) {
             let name = environment_name(&section.path, &key.name);
-            let from_file = |list: &str| accept(&format!("[{}]\n{} = {list}", section.path, key.name), &[]);
-            let from_environment = |text: &str| accept("", &[(name.clone(), text.to_owned())]);
+            let others = example(&section.path, &key.name);
+            let from_file = |list: &str| accept(&format!("{others}{} = {list}", key.name), &[]);
+            let from_environment = |text: &str| accept(&others, &[(name.clone(), text.to_owned())]);
             let lists = [
                 ("5s,10s", r#"["5s", "10s"]"#),
                 ("high,low", r#"["high", "low"]"#),

@@ -411,6 +411,7 @@ pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
         queue: "dlo.obituaries",
         session: id(),
         is_cut: &|| false,
+        is_first: false,
         recorded_at: NOON,
         arrivals,
         settled: AckState::default(),

@@ -41,7 +41,7 @@ pub fn an_arrival() -> Arrival {
         own_retry: None,
         content: ContentKey(id().as_u64_pair().1.cast_signed()),
         id_key: None,
-        fingerprint: Fingerprint(id().as_u128()),
+        fingerprint: Fingerprint::new(id().as_u64_pair().1, 0),
         redelivered: false,
         received_at: NOON,
         failure: Failure {
@@ -163,6 +163,11 @@ pub trait Make: Sized {
 
     /// Another message, equal to the byte.
     fn twin(&self) -> Arrival;
+
+    /// The same message, dead-lettered once more at another time.
+    fn later_death(&self) -> Arrival {
+        self.twin().make(|arrival| arrival.fingerprint = Fingerprint(arrival.fingerprint.0 + 1))
+    }
 
     /// The same message, delivered once more.
     fn again(&self) -> Arrival {

@@ -14,6 +14,12 @@ use super::{
     make::{Make, NOON, an_arrival, id, later},
 };
 
+/// Takes one arrival in by a connection that is new.
+async fn take_in_first(database: &TestDatabase, arrival: &Arrival) -> Recorded {
+    let arrivals = [arrival.clone()];
+    database.record(&IntakeBatch { is_first: true, ..batch("main", &arrivals) }).await.unwrap()[0]
+}
+
 /// Takes one arrival in as a batch; the answer names the batch.
 async fn take_in_batch(database: &TestDatabase, arrival: &Arrival, settled: AckState<'_>) -> (Uuid, Recorded) {
     let arrivals = [arrival.clone()];
@@ -276,7 +282,71 @@ async fn two_copies_that_failed_again_are_each_known_once(database: &TestDatabas
     assert_eq!(database.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 3);
 }
 
+/// A node that was killed had not written down yet that its service rejected it.
+async fn what_a_killed_broker_dead_letters_once_more_is_the_failure_we_have(database: &TestDatabase) {
+    let id = database.letter_in(Status::Retried).await;
+    let back = an_arrival().died_in("orders").returning(id);
+    assert_eq!(database.take_in([back.clone()]).await, [Recorded::FailedAgain(id)]);
+    database.bring(id, Status::Retried).await;
+    for _ in 0..2 {
+        assert_eq!(take_in_first(database, &back.later_death()).await, Recorded::Redelivered(id));
+    }
+    let shown = database.shows(id).await;
+    assert_eq!((shown.attempts, shown.status), (2, Status::Retried));
+    let events = database.events(id).await;
+    assert_eq!(events.iter().filter(|(event, ..)| *event == Event::Redelivered).count(), 2);
+    // It is the second failure that is known, and not the third.
+    let third = an_arrival().died_in("orders").returning(id);
+    assert_eq!(take_in_first(database, &third).await, Recorded::FailedAgain(id));
+}
+
+async fn what_comes_twice_by_a_new_connection_has_failed_once(database: &TestDatabase) {
+    let session = id();
+    let id = database.letter_in(Status::Retried).await;
+    let back = an_arrival().died_in("orders").returning(id);
+    let arrivals = [back.clone(), back.twin()];
+    let first = |arrivals| IntakeBatch { session, is_first: true, ..batch("main", arrivals) };
+    let recorded = database.record(&first(&arrivals)).await.unwrap();
+    assert_eq!(recorded, [Recorded::FailedAgain(id), Recorded::Redelivered(id)]);
+    let once_more = [back.later_death()];
+    assert_eq!(database.record(&first(&once_more)).await.unwrap(), [Recorded::Redelivered(id)]);
+    assert_eq!(database.shows(id).await.attempts, 2);
+    // Without our headers nobody can tell.
+    let arrival = an_arrival().died_in("orders").message_id("1");
+    let arrivals = [arrival.clone(), arrival.twin()];
+    let recorded = database.record(&first(&arrivals)).await.unwrap();
+    assert_eq!(recorded, [Recorded::New(arrivals[0].id), Recorded::New(arrivals[1].id)]);
+}
+
+async fn by_a_connection_that_is_not_new_a_later_death_is_another_failure(database: &TestDatabase) {
+    let id = database.letter_in(Status::Retried).await;
+    let back = an_arrival().died_in("orders").returning(id);
+    assert_eq!(database.take_in([back.clone()]).await, [Recorded::FailedAgain(id)]);
+    assert_eq!(database.take_in([back.later_death()]).await, [Recorded::FailedAgain(id)]);
+}
+
+async fn without_our_headers_a_later_death_is_known_by_its_id_until_it_was_sent_back(database: &TestDatabase) {
+    let arrival = an_arrival().died_in("orders").message_id("1");
+    let id = database.take_in_new(arrival.clone()).await;
+    assert_eq!(take_in_first(database, &arrival.later_death()).await, Recorded::Redelivered(id));
+    database.bring(id, Status::Retried).await;
+    let again = arrival.later_death();
+    assert_eq!(take_in_first(database, &again).await, Recorded::New(again.id));
+}
+
+async fn a_later_death_of_what_nothing_names_is_another_message(database: &TestDatabase) {
+    let arrival = an_arrival().died_in("orders");
+    database.take_in_new(arrival.clone()).await;
+    let again = arrival.later_death();
+    assert_eq!(take_in_first(database, &again).await, Recorded::New(again.id));
+}
+
 on_both!(
+    what_a_killed_broker_dead_letters_once_more_is_the_failure_we_have,
+    what_comes_twice_by_a_new_connection_has_failed_once,
+    by_a_connection_that_is_not_new_a_later_death_is_another_failure,
+    without_our_headers_a_later_death_is_known_by_its_id_until_it_was_sent_back,
+    a_later_death_of_what_nothing_names_is_another_message,
     a_redelivered_message_is_the_letter_we_have,
     nothing_comes_twice_by_one_connection,
     each_delivery_is_known_once,

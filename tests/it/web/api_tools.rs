@@ -43,6 +43,7 @@ async fn with_letters(url: Option<&str>) -> Running {
         queue: "dlo.obituaries",
         session: Uuid::now_v7(),
         is_cut: &|| false,
+        is_first: false,
         recorded_at: NOON,
         arrivals: &arrivals,
         settled: AckState::default(),

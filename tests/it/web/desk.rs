@@ -352,6 +352,7 @@ impl Desk {
             queue: "dlo.obituaries",
             session: Uuid::now_v7(),
             is_cut: &|| false,
+            is_first: false,
             recorded_at: self.clock.now(),
             arrivals: &arrivals,
             settled: AckState::default(),

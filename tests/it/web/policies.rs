@@ -173,7 +173,7 @@ async fn the_api_sets_lists_and_takes_back() {
     )
     .await;
     let expected = json!({
-        "id": set["id"], "queues": "a.*", "reason": null, "delays": ["10s", "1m 40s"], "jitter": 0.2, "via": "broker",
+        "id": set["id"], "queues": "a.*", "reason": null, "delays": ["10s", "100s"], "jitter": 0.2, "via": "broker",
         "meaning": "after 10 s, 1 min 40 s; then needs attention · ± 20 % · waits in RabbitMQ · keeps the routing key",
         "initial": null, "factor": null, "max": null, "attempts": null, "keep_routing_key": true,
         "version": set["version"], "set_by": "local user", "set_at": "2026-11-21T12:00:00.000000Z",
