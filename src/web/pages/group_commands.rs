@@ -62,15 +62,7 @@ pub async fn act(
     let command = match &*fields.action {
         "ticket" => group_order::ticket(&pairs.take("ticket")?.unwrap_or_default()),
         _ => fields.command(&app, &user, &groups).await,
-    };
-    let command = match command {
-        Ok(command) => command,
-        // What was typed is named in the toast, and one is where one was.
-        Err(error) if error.status.is_client_error() => {
-            return Ok(redirect(&back, &Toast::failed(format!("Not done: {}.", error.detail)), &headers));
-        }
-        Err(error) => return Err(error),
-    };
+    }?;
     let toast = match app.triage.act_on_groups(&ids, &command, &expected, &user).await {
         Ok((report, at)) => {
             let toast = tell(&command, &report, now);

@@ -8,6 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     fragment::answer,
     group::need,
+    group_merges::refused,
     part::MainPart,
     redirect::redirect,
     shell::{Page, Shell},
@@ -150,13 +151,9 @@ pub async fn split(
     if let Some((field, why)) = new.mistake() {
         return Err(WebError::field(field, FaultCode::Format, why));
     }
-    let toast = match app.group_splits.split(id, &new, &user).await? {
-        Ok(()) => {
-            let parts = number::plural(new.values.len() as u64, "part");
-            Toast::done(format!("Split into {parts}. Dead letters follow one by one."))
-        }
-        Err(refusal) => Toast::failed(report::not_done([&*refusal.to_string()])),
-    };
+    app.group_splits.split(id, &new, &user).await?.map_err(|refusal| refused(&refusal))?;
+    let parts = number::plural(new.values.len() as u64, "part");
+    let toast = Toast::done(format!("Split into {parts}. Dead letters follow one by one."));
     Ok(redirect(&href(id), &toast, &headers))
 }
 

@@ -22,7 +22,7 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    domain::job::{Job, JobPlace, NotSent},
+    domain::job::{Job, JobPlace, NoUndo, NotSent},
     web::{
         AppState,
         error::WebError,
@@ -111,12 +111,14 @@ pub async fn list(State(app): State<Arc<AppState>>, visit: Visit<JobQuery, JobsP
 pub async fn show(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<Job>,
+    user: CurrentUser,
     visit: Visit<(), JobsPart>,
 ) -> Result<Response, WebError> {
     let record = app.store().job_record(id).await?.ok_or_else(missing::<Job>)?;
     let JobOutcomes { letters, failures, not_sent } = app.job_outcomes(&record).await?;
     let total = record.progress.failed_again;
-    let job = view(&app, &record, &letters).await?;
+    let mut job = view(&app, &record, &letters).await?;
+    job.can_undo &= !matches!(app.triage.undo(id, &user).await?, Err(NoUndo::NothingLeft));
     let page = JobPage {
         shell: visit.at(job.href.clone(), Shell::load(&app, Page::Jobs).await?),
         failures: failures.iter().map(|failure| FailureRow::new(failure, total)).collect(),

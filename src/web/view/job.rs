@@ -14,6 +14,7 @@ use crate::{
         command::Command,
         group::Group,
         job::{APPLY_RULES, Bulk, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
+        letter::LetterId,
         number::exact,
         pacing::{Canary, Pace, Pacing, Stage},
     },
@@ -52,8 +53,14 @@ pub struct JobView {
     pub can_resume: bool,
     pub can_cancel: bool,
     pub can_undo: bool,
-    pub errors: Vec<String>,
-    pub errors_left_out: u64,
+    pub refused: Vec<RefusedLetter>,
+    pub refused_left_out: u64,
+}
+
+/// A letter that was refused, where the job names one, and why.
+pub struct RefusedLetter {
+    pub letter: Option<LetterId>,
+    pub why: String,
 }
 
 /// One of its figures, with its share of the bar.
@@ -109,11 +116,20 @@ impl JobView {
             can_resume: job.state == JobState::Paused,
             can_cancel: goes_on || (is_retry && is_unsent(job.state, &outcome)),
             can_undo: !goes_on && can_undo(record, &outcome),
-            errors: job.errors.iter().take(20).map(|error| text::one_line(error)).collect(),
-            errors_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
+            refused: job.errors.iter().take(20).map(|error| RefusedLetter::read(error)).collect(),
+            refused_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
             is_retry,
             is_under_way,
         }
+    }
+}
+
+impl RefusedLetter {
+    /// From the words of the job: `ID: reason`.
+    fn read(error: &str) -> Self {
+        let named = error.split_once(": ").and_then(|(id, why)| Some((id.parse().ok()?, why)));
+        let (letter, why) = named.map_or((None, error), |(letter, why)| (Some(letter), why));
+        Self { letter, why: text::one_line(why) }
     }
 }
 
