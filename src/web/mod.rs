@@ -5,76 +5,40 @@
 //! and it has nothing to change the database
 //! with: each change goes through a service, which takes who makes it, and from there through
 //! [`AuditedStore`](crate::services::audited_store::AuditedStore).
+//!
+//! A request comes in by `server`, which limits it, and `security`, which says who asks. `input` and `query` read it, `orders`
+//! makes of it what is to be done. `pages` and `api` answer it with what `shared` finds and, for people, `view` puts into words;
+//! what is wrong is an `error`.
 
 mod api;
 mod assets;
-mod audit_subjects;
-mod background;
-mod body_schema;
-mod call_body;
-mod came_from;
-mod codes;
-mod connections;
-mod crowded;
-mod delay;
 mod docs;
-mod draft;
 mod error;
 mod events;
-mod fault;
-mod formats;
-mod group_order;
-mod grouping_rule_draft;
 mod handlers;
-mod head_faults;
 mod health;
-mod held_body;
-mod idempotency;
-mod in_time;
+mod htmx;
 mod input;
-mod job_outcomes;
-mod letter_tab;
-mod limits;
-mod marker_draft;
-mod marker_removal;
-mod marks;
-mod order;
-mod pacing;
+mod orders;
 mod pages;
-mod path_id;
-mod payload;
-mod policy_effect;
-mod precondition;
 mod problem;
 mod query;
-mod queue_details;
-mod queue_health;
-mod queue_path;
-mod queue_pausing;
-mod recent;
-mod remarks;
-mod rule_error;
-mod saved_views;
-mod search;
 mod security;
-mod seen;
-mod seen_changes;
 mod server;
-mod shares;
-mod tls;
-mod unread;
-mod upload;
+mod shared;
 mod view;
 
 pub use api::Decoded;
-pub use codes::{FaultCode, ProblemCode};
+pub use error::codes::{FaultCode, ProblemCode};
 pub use health::LastFigures;
-pub use limits::Limits;
-pub use saved_views::ViewCounts;
 pub use security::{GuardedStore, Need, Peer, table as routes};
-pub use seen_changes::SeenChanges;
-pub use server::{Bounds, serve};
-pub use tls::{Certificate, CertificateFiles};
+pub use server::{
+    Bounds,
+    limits::Limits,
+    serve,
+    tls::{Certificate, CertificateFiles},
+};
+pub use shared::{saved_views::ViewCounts, seen_changes::SeenChanges};
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -235,15 +199,15 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(middleware::from_fn_with_state(is_tls, security::set_headers));
     let faults = ServiceBuilder::new()
         .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
-        .layer(middleware::from_fn(unread::close))
+        .layer(middleware::from_fn(server::unread::close))
         .layer(CatchPanicLayer::custom(error::on_panic))
-        .layer(middleware::from_fn(crowded::refuse));
+        .layer(middleware::from_fn(server::crowded::refuse));
     let requests = ServiceBuilder::new()
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), server::in_time::answer_in_time))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
-        .layer(middleware::from_fn_with_state(Arc::<shares::Shares>::default(), shares::keep_to))
+        .layer(middleware::from_fn_with_state(Arc::<server::shares::Shares>::default(), server::shares::keep_to))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), events::note_changes));
     Router::new()
         .merge(pages::routes())

@@ -18,17 +18,21 @@ use serde::Serialize;
 use tower_http::request_id::RequestId;
 use utoipa::ToSchema;
 
-use super::{
-    AppState,
-    codes::{FaultCode, ProblemCode},
-    error::WebError,
-    fault::{Fault, Place},
-    health::PROBES,
-    input::is_htmx,
-    pages::{banner::Banner, shell::Shell, toast::Toast},
-    security::Visitor,
+use crate::{
+    config::AuthMode,
+    web::{
+        AppState,
+        error::{
+            WebError,
+            codes::{FaultCode, ProblemCode},
+            fault::{Fault, Place},
+        },
+        health::PROBES,
+        htmx::is_htmx,
+        pages::{banner::Banner, shell::Shell, toast::Toast},
+        security::Visitor,
+    },
 };
-use crate::config::AuthMode;
 
 /// Seconds after which it is worth another try: as often as the database is asked how it is.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");

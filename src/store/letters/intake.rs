@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use amqp_message::{message::Message, time::Timestamp};
+use amqp_message::{message::Message, time::Timestamp, xdeath};
 use failure_conventions::{Failure, OwnRetry};
 use uuid::Uuid;
 
@@ -114,6 +114,26 @@ impl Arrival {
         self.failure.last_failed_at.filter(|at| *at < self.received_at).unwrap_or(self.received_at)
     }
 
+    /// Whether our headers say which letter it is, and which of its failures.
+    pub(super) const fn names_its_letter(&self) -> bool {
+        self.returning.is_some() && !self.is_recognised
+    }
+
+    fn is_dead_lettered(&self) -> bool {
+        !xdeath::deaths(&self.message.headers).is_empty()
+    }
+
+    /// Whether something in it is another with each failure: our headers, or those of RabbitMQ.
+    pub(in crate::store) fn says_which(&self) -> bool {
+        self.names_its_letter() || self.is_dead_lettered()
+    }
+
+    /// Whether it could be told that RabbitMQ has dead-lettered it once more.
+    pub(super) fn may_be_dead_lettered_again(&self) -> bool {
+        let is_named = self.names_its_letter() || self.message.properties.message_id.is_some();
+        is_named && self.own_retry.is_none() && self.is_dead_lettered()
+    }
+
     /// All that its retry policy looks at.
     pub(super) fn failed_message(&self) -> FailedMessage<'_> {
         FailedMessage {
@@ -168,7 +188,15 @@ pub struct IntakeBatch<'a> {
 impl IntakeBatch<'_> {
     /// Whether some of it may be here already.
     pub(crate) fn may_repeat(&self) -> bool {
-        self.is_first || self.arrivals.iter().any(|arrival| arrival.redelivered)
+        self.arrivals
+            .iter()
+            .any(|arrival| arrival.redelivered || (self.is_first && arrival.may_be_dead_lettered_again()))
+    }
+
+    /// Whether some of it may have come by its own connection already.
+    pub(super) fn may_repeat_itself(&self) -> bool {
+        let may = |arrival: &Arrival| arrival.names_its_letter() && arrival.may_be_dead_lettered_again();
+        self.is_first && self.arrivals.iter().any(may)
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use amqp_message::xdeath;
 use sqlx::QueryBuilder;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
@@ -57,8 +56,8 @@ pub(crate) struct PendingAcks {
 }
 
 impl PendingAcks {
-    /// Reads the rows of the batch's queue, but for those that it settles; of its own connection only while that is new. What is redelivered uses up entries: of two
-    /// processes only one may use each, and so it locks them.
+    /// Reads the rows of the batch's queue, but for those that it settles; of its own connection only where it may repeat
+    /// itself. What is redelivered uses up entries: of two processes only one may use each, and so it locks them.
     pub(crate) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>, is_cut: bool) -> Result<Self, StoreError> {
         const LOCK: &str = "SELECT id FROM pending_acks WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
         const LOAD: &str = "SELECT id, session, confirmed, entries, redelivered FROM pending_acks
@@ -72,7 +71,7 @@ impl PendingAcks {
             .bind(batch.broker)
             .bind(batch.queue)
             .bind(batch.session)
-            .bind(batch.is_first)
+            .bind(batch.may_repeat_itself())
             .fetch_all(&mut **tx)
             .await?);
         // Where there was no other connection nothing can be its echo.
@@ -92,12 +91,11 @@ impl PendingAcks {
     /// The letters that entries may take arrivals for which do not name their letter themselves.
     fn named_by(&self, arrivals: &[Arrival]) -> Vec<LetterId> {
         let is_silent = |arrival: &&Arrival| {
-            let may_be_known = if says_which(arrival) {
-                self.may_be_dead_lettered_again(arrival) && arrival.message.properties.message_id.is_some()
-            } else {
-                self.may_be_delivered_again(arrival)
+            let may_be_known = match arrival.says_which() {
+                true => self.may_be_dead_lettered_again(arrival),
+                false => self.may_be_delivered_again(arrival),
             };
-            may_be_known && !names_its_letter(arrival)
+            may_be_known && !arrival.names_its_letter()
         };
         let silent = arrivals.iter().filter(is_silent);
         let known = silent.filter_map(|arrival| self.messages.get(&arrival.fingerprint.message())).flatten();
@@ -126,7 +124,7 @@ impl PendingAcks {
         }
         let stands = |known: &Known| {
             let one_is_repeated = arrival.redelivered || known.redelivered;
-            is_same(known) && one_is_repeated && (says_which(arrival) || !self.away.contains(&known.letter))
+            is_same(known) && one_is_repeated && (arrival.says_which() || !self.away.contains(&known.letter))
         };
         let Known { batch, letter, .. } = known.remove(known.iter().rposition(stands)?);
         if arrival.redelivered {
@@ -136,7 +134,7 @@ impl PendingAcks {
     }
 
     fn may_be_dead_lettered_again(&self, arrival: &Arrival) -> bool {
-        self.is_first && arrival.own_retry.is_none() && is_dead_lettered(arrival)
+        self.is_first && arrival.may_be_dead_lettered_again()
     }
 
     /// What a service has rejected RabbitMQ may forget when it is killed, and dead-letters it once more. Our headers say that
@@ -145,10 +143,9 @@ impl PendingAcks {
         if !self.may_be_dead_lettered_again(arrival) {
             return None;
         }
-        let has_id = arrival.message.properties.message_id.is_some();
         let stands = |known: &&Known| {
             let is_earlier = !known.is_of_session && known.fingerprint != arrival.fingerprint;
-            names_its_letter(arrival) || (has_id && is_earlier && !self.away.contains(&known.letter))
+            arrival.names_its_letter() || (is_earlier && !self.away.contains(&known.letter))
         };
         let known = self.messages.get(&arrival.fingerprint.message())?;
         known.iter().rfind(stands).map(|known| known.letter)
@@ -196,20 +193,6 @@ impl PendingAcks {
         }
         Ok(())
     }
-}
-
-/// Whether something in it is another with each failure: our headers, or those of RabbitMQ.
-pub(crate) fn says_which(arrival: &Arrival) -> bool {
-    names_its_letter(arrival) || is_dead_lettered(arrival)
-}
-
-fn is_dead_lettered(arrival: &Arrival) -> bool {
-    !xdeath::deaths(&arrival.message.headers).is_empty()
-}
-
-/// Whether our headers say which letter it is, and which of its failures.
-const fn names_its_letter(arrival: &Arrival) -> bool {
-    arrival.returning.is_some() && !arrival.is_recognised
 }
 
 async fn away(tx: &mut Tx, letters: Vec<LetterId>) -> Result<HashSet<LetterId>, StoreError> {

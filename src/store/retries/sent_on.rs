@@ -20,7 +20,6 @@ use crate::{
             delivery_dedup::wait_for_others,
             delivery_entries::entries,
             intake::{Arrival, Fingerprint, SentOn},
-            pending_acks::says_which,
         },
     },
 };
@@ -129,7 +128,7 @@ impl Store {
 fn take(found: &mut Vec<Found>, arrival: &Arrival) -> Option<SentOn> {
     let is_alone = found.len() == 1 || arrival.message.properties.message_id.is_some();
     let is_away = |confirmed, entry: &Entry| confirmed && entry.due <= arrival.received_at;
-    let stands = |(_, confirmed, entry): &Found| says_which(arrival) || (is_alone && !is_away(*confirmed, entry));
+    let stands = |(_, confirmed, entry): &Found| arrival.says_which() || (is_alone && !is_away(*confirmed, entry));
     let (batch, _, Entry { id, rounds, .. }) = found.remove(found.iter().rposition(stands)?);
     Some(SentOn { batch, id, rounds })
 }

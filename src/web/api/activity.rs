@@ -10,10 +10,11 @@ use super::words;
 use crate::{
     domain::activity::ActivityEntry,
     web::{
-        AppState, audit_subjects,
+        AppState,
         error::WebError,
         input::Query,
         query::{ActivityQuery, Listed},
+        shared::audit_subjects,
         view::{
             activity::{Sentence, Subjects},
             time::timestamp,

@@ -14,7 +14,7 @@ use super::{activity::ActivityItem, reply};
 use crate::{
     domain::activity::{ActivityEntry, ActivityFilter},
     store::{StoreError, StoreReader},
-    web::{AppState, audit_subjects, error::WebError, input::Query, query::ActivityExport},
+    web::{AppState, error::WebError, input::Query, query::ActivityExport, shared::audit_subjects},
 };
 
 /// Lines that are read at a time.

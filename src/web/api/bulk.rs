@@ -19,15 +19,17 @@ use super::{
 use crate::{
     domain::{command::Command, job::Bulk, letter::LetterId},
     web::{
-        AppState, background,
-        call_body::{Call, CallBody, JsonBody},
-        codes::FaultCode,
-        error::{Gathered, WebError},
-        order::{Action, Order, read_merge_patch},
-        pacing::{CanaryOrder, PacingOrder},
+        AppState,
+        error::{Gathered, WebError, codes::FaultCode},
+        input::call_body::{Call, CallBody, JsonBody},
+        orders::{
+            letters::{Action, Order, read_merge_patch},
+            pacing::{CanaryOrder, PacingOrder},
+        },
         query::When,
-        search,
         security::CurrentUser,
+        server::background,
+        shared::search,
     },
 };
 

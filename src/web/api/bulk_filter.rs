@@ -18,11 +18,13 @@ use utoipa::{
 use crate::{
     domain::{command::Command, filter::LetterFilter},
     web::{
-        codes::FaultCode,
-        error::{Gathered, WebError},
-        fault::{Fault, Place},
+        error::{
+            Gathered, WebError,
+            codes::FaultCode,
+            fault::{Fault, Place},
+        },
         query::{LetterQuery, Pairs, Parameters, SearchText},
-        search,
+        shared::search,
     },
 };
 

@@ -11,11 +11,13 @@ use crate::{
     domain::{command::Command, letter::Letter},
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::{Gathered, WebError},
-        order::{read_note, read_set_importance, read_type},
-        path_id::PathId,
-        precondition::{ETag, Precondition},
+        input::{
+            call_body::{Call, CallBody, JsonBody},
+            path_id::PathId,
+            precondition::{ETag, Precondition},
+        },
+        orders::letters::{read_note, read_set_importance, read_type},
         security::CurrentUser,
     },
 };

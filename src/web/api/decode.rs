@@ -19,9 +19,8 @@ use crate::{
     services::decoding::{reading::Reading, request::DecodeRequest},
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
-        codes::FaultCode,
-        error::{Gathered, WebError},
+        error::{Gathered, WebError, codes::FaultCode},
+        input::call_body::{Call, CallBody, JsonBody},
         problem::Problem,
     },
 };

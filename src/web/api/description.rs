@@ -13,11 +13,13 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use super::faults::{FAULTS, Fault};
+use super::{
+    faults::{FAULTS, Fault},
+    idempotency,
+};
 use crate::{
     domain::access::{Right, Scope},
     web::{
-        idempotency,
         problem::Problem,
         security::{Need, need_of},
     },

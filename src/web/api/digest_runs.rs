@@ -14,8 +14,10 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::Query,
-        path_id::{PathId, missing},
+        input::{
+            Query,
+            path_id::{PathId, missing},
+        },
         query::{DigestQuery, Listed, listed_page},
         view::time::timestamp,
     },

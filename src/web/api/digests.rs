@@ -14,10 +14,11 @@ use crate::{
     services::digests::Plan,
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
-        codes::FaultCode,
-        error::WebError,
-        input::Query,
+        error::{WebError, codes::FaultCode},
+        input::{
+            Query,
+            call_body::{Call, CallBody, JsonBody},
+        },
         query::{Page, Paging},
         security::CurrentUser,
         view::{policy::typed_duration, time::timestamp},

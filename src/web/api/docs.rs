@@ -16,8 +16,10 @@ use crate::{
     rabbitmq::topology::shell,
     web::{
         AppState,
-        codes::{FaultCode, ProblemCode},
-        error::WebError,
+        error::{
+            WebError,
+            codes::{FaultCode, ProblemCode},
+        },
         pages::shell::{Page, Shell},
         security::{Visitor, missing_right},
     },

@@ -20,9 +20,11 @@ use crate::{
     },
     web::{
         AppState,
-        codes::FaultCode,
-        error::{Gathered, WebError},
-        fault::{Fault, Place},
+        error::{
+            Gathered, WebError,
+            codes::FaultCode,
+            fault::{Fault, Place},
+        },
     },
 };
 

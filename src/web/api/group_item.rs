@@ -17,7 +17,13 @@ use crate::{
         policy::PolicyBook,
         version::{Version, Versioned},
     },
-    web::{AppState, error::WebError, path_id::missing, precondition::ETag, security::Visitor, view::time::timestamp},
+    web::{
+        AppState,
+        error::WebError,
+        input::{path_id::missing, precondition::ETag},
+        security::Visitor,
+        view::time::timestamp,
+    },
 };
 
 /// Days of which a group says what happened hour by hour.

@@ -18,10 +18,12 @@ use crate::{
     },
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::WebError,
-        path_id::PathId,
-        precondition::{ETag, Precondition},
+        input::{
+            call_body::{Call, CallBody, JsonBody},
+            path_id::PathId,
+            precondition::{ETag, Precondition},
+        },
         problem::Problem,
         security::CurrentUser,
         view::conflict::overtaken,

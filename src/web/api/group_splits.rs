@@ -22,11 +22,12 @@ use crate::{
     services::group_splits::{FieldValues, NewSplit},
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
-        codes::FaultCode,
-        error::WebError,
-        path_id::PathId,
-        precondition::{ETag, Precondition},
+        error::{WebError, codes::FaultCode},
+        input::{
+            call_body::{Call, CallBody, JsonBody},
+            path_id::PathId,
+            precondition::{ETag, Precondition},
+        },
         problem::Problem,
         security::CurrentUser,
         view::conflict::overtaken,

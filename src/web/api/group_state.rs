@@ -23,12 +23,16 @@ use crate::{
     store::ChangeError,
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
-        codes::FaultCode,
-        error::{Gathered, WebError},
-        group_order::{self, GroupAction, GroupOrderFields},
-        path_id::PathId,
-        precondition::{ETag, Precondition},
+        error::{Gathered, WebError, codes::FaultCode},
+        input::{
+            call_body::{Call, CallBody, JsonBody},
+            path_id::PathId,
+            precondition::{ETag, Precondition},
+        },
+        orders::{
+            self,
+            groups::{GroupAction, GroupOrderFields},
+        },
         problem::Problem,
         security::CurrentUser,
         view::conflict::overtaken,
@@ -126,7 +130,7 @@ pub(super) async fn carry_out(
     by: &Actor,
 ) -> Result<(), WebError> {
     let (report, _) = app.triage.act_on_groups(&[id], command, expected, by).await.map_err(changed)?;
-    report.refused.first().map_or(Ok(()), |(_, refusal)| Err(group_order::refused(refusal)))
+    report.refused.first().map_or(Ok(()), |(_, refusal)| Err(orders::groups::refused(refusal)))
 }
 
 fn changed(error: ChangeError<Group>) -> WebError {

@@ -13,11 +13,13 @@ use crate::{
     services::grouping_rules::{NewGroupingRule, Preview, WouldMerge},
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::WebError,
-        grouping_rule_draft::{check, wrong_with},
-        input::Query,
-        path_id::{PathId, missing},
+        input::{
+            Query,
+            call_body::{Call, CallBody, JsonBody},
+            path_id::{PathId, missing},
+        },
+        orders::grouping_rule::{check, wrong_with},
         query::{Page, Paging},
         security::CurrentUser,
         view::time::timestamp,

@@ -21,13 +21,14 @@ use crate::{
     store::ChangeError,
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::{Gathered, WebError},
-        group_order,
-        input::Query,
-        order::read_note,
-        path_id::PathId,
-        precondition::{ETag, Precondition},
+        input::{
+            Query,
+            call_body::{Call, CallBody, JsonBody},
+            path_id::PathId,
+            precondition::{ETag, Precondition},
+        },
+        orders::{self, letters::read_note},
         query::{GroupQuery, Listed},
         security::CurrentUser,
         view::conflict::overtaken,
@@ -106,7 +107,7 @@ impl CallBody for GroupChange {
         need(call.app, id).await?;
         let mut gathered = Gathered::default();
         let note = gathered.take(self.note.map(|note| read_note(&note.unwrap_or_default())).transpose());
-        let ticket = self.ticket.map(|ticket| group_order::ticket(&ticket.unwrap_or_default()));
+        let ticket = self.ticket.map(|ticket| orders::groups::ticket(&ticket.unwrap_or_default()));
         let ticket = gathered.take(ticket.transpose());
         let assign = match self.assignee {
             Some(assignee) => gathered.take(assign(call.app, &user, id, assignee).await.map(Some)),
@@ -150,7 +151,7 @@ pub async fn change(
 
 async fn assign(app: &AppState, by: &Actor, id: GroupId, assignee: Option<String>) -> Result<GroupCommand, WebError> {
     let groups = app.store().groups_by_id(&[id]).await?;
-    let assignee = group_order::read_assignee(app, by, &assignee.unwrap_or_default(), &groups).await?;
+    let assignee = orders::groups::read_assignee(app, by, &assignee.unwrap_or_default(), &groups).await?;
     Ok(GroupCommand::Assign(assignee))
 }
 

@@ -15,14 +15,15 @@ use utoipa::openapi::{
     path::{Operation, ParameterIn},
 };
 
+use super::idempotency;
 use crate::web::{
-    codes::FaultCode,
-    error::WebError,
-    fault::{Fault, Place},
-    head_faults::HeadFaults,
-    idempotency,
-    input::read_body,
-    precondition,
+    error::{
+        WebError,
+        codes::FaultCode,
+        fault::{Fault, Place},
+        head_faults::HeadFaults,
+    },
+    input::{precondition, read_body},
 };
 
 /// What a call takes beside its path.

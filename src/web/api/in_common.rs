@@ -15,11 +15,11 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        path_id::{PathId, missing},
+        input::path_id::{PathId, missing},
         problem::Problem,
         query::LetterQuery,
-        search::Searched,
         security::Visitor,
+        shared::search::Searched,
         view::in_common::says,
     },
 };

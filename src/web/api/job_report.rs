@@ -25,8 +25,8 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        job_outcomes::{JobFailures, JobOutcomes},
-        path_id::PathId,
+        input::path_id::PathId,
+        shared::job_outcomes::{JobFailures, JobOutcomes},
     },
 };
 

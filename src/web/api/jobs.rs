@@ -20,13 +20,16 @@ use crate::{
         pacing::{Pacing, Stage},
     },
     web::{
-        AppState, background,
+        AppState,
         error::WebError,
-        input::Query,
-        path_id::{PathId, missing},
+        input::{
+            Query,
+            path_id::{PathId, missing},
+        },
         problem::Problem,
         query::{JobQuery, Listed, listed_page},
         security::CurrentUser,
+        server::background,
         view::{job::begins_at, silence::Silence, time::timestamp},
     },
 };

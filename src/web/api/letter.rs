@@ -26,16 +26,19 @@ use crate::{
     },
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
-        codes::FaultCode,
-        error::WebError,
-        input::Query,
-        path_id::{PathId, missing},
-        payload::{self, Chain, PayloadQuery},
-        precondition::ETag,
-        query::{form, parameters},
-        remarks,
+        error::{WebError, codes::FaultCode},
+        input::{
+            Query,
+            call_body::{Call, CallBody, JsonBody},
+            path_id::{PathId, missing},
+            precondition::ETag,
+        },
+        query::{
+            form, parameters,
+            payload::{Chain, PayloadQuery},
+        },
         security::{CurrentUser, Visitor},
+        shared::{payload, remarks},
     },
 };
 

@@ -15,7 +15,7 @@ use crate::{
         error::WebError,
         problem::Problem,
         query::{LetterQuery, Listed},
-        search::Searched,
+        shared::search::Searched,
     },
 };
 

@@ -28,9 +28,8 @@ use crate::{
         error::WebError,
         problem::Problem,
         query::{LetterQuery, Listed, described::described, form, parameters},
-        remarks,
-        search::Searched,
         security::{CurrentUser, Visitor},
+        shared::{remarks, search::Searched},
     },
 };
 

@@ -13,12 +13,13 @@ use crate::{
     services::triage::markers::NewMarker,
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::WebError,
-        input::Query,
-        marker_draft::MarkerDraft,
-        marker_removal,
-        path_id::{PathId, missing},
+        input::{
+            Query,
+            call_body::{Call, CallBody, JsonBody},
+            path_id::{PathId, missing},
+        },
+        orders::{marker::MarkerDraft, marker_removal},
         query::{Listed, MarkerQuery, listed_page},
         security::CurrentUser,
         view::time::timestamp,

@@ -26,6 +26,7 @@ mod group_state;
 mod grouping_rules;
 mod groups;
 mod head;
+mod idempotency;
 mod in_common;
 mod job_report;
 mod jobs;
@@ -63,12 +64,10 @@ use operations::operations;
 use super::{
     AppState,
     handlers::get,
-    idempotency,
     input::{EDIT_LIMIT, body_limit, decode_limit},
     security::PrivateCookie,
-    upload,
 };
-use crate::config::AuthMode;
+use crate::{config::AuthMode, web::input::upload};
 
 pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let settings = &app.settings;

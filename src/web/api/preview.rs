@@ -20,9 +20,8 @@ use crate::{
     },
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
-        codes::FaultCode,
-        error::WebError,
+        error::{WebError, codes::FaultCode},
+        input::call_body::{Call, CallBody, JsonBody},
         security::CurrentUser,
     },
 };

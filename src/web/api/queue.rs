@@ -12,14 +12,13 @@ use crate::{
     rabbitmq::topology::shell,
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::WebError,
-        order::read_note,
-        queue_details::{DayOutcomes, QueueDetails},
-        queue_path::QueuePath,
-        queue_pausing,
+        input::call_body::{Call, CallBody, JsonBody},
+        orders::{letters::read_note, queue_pausing},
+        query::queue_path::QueuePath,
         security::CurrentUser,
-        view::time::timestamp,
+        shared::queue_details::QueueDetails,
+        view::{small_chart::DayOutcomes, time::timestamp},
     },
 };
 

@@ -17,8 +17,10 @@ use crate::{
         error::WebError,
         input::Query,
         query::Paging,
-        queue_details::QueueDetails,
-        queue_health::{levels, retry_figures},
+        shared::{
+            queue_details::QueueDetails,
+            queue_health::{levels, retry_figures},
+        },
         view::{
             retry_outcomes::QueueOutcomes,
             tally::{self, QueueCounts, QueueKey},

@@ -11,9 +11,11 @@ use crate::{
         edit::EditPart,
     },
     web::{
-        codes::{FaultCode, ProblemCode},
-        error::WebError,
-        fault::{Fault, Place},
+        error::{
+            WebError,
+            codes::{FaultCode, ProblemCode},
+            fault::{Fault, Place},
+        },
         view::report,
     },
 };

@@ -20,9 +20,9 @@ use crate::{
     services::rules::{Draft, RuleError, Trial, TriedLetter},
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::{Gathered, WebError},
-        order::read_importance,
+        input::call_body::{Call, CallBody, JsonBody},
+        orders::letters::read_importance,
         problem::Problem,
         security::CurrentUser,
     },

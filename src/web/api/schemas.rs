@@ -20,14 +20,18 @@ use crate::{
     },
     web::{
         AppState,
-        codes::FaultCode,
-        error::WebError,
-        fault::{Fault, Place},
-        input::Query,
-        path_id::{PathId, missing},
+        error::{
+            WebError,
+            codes::FaultCode,
+            fault::{Fault, Place},
+        },
+        input::{
+            Query,
+            path_id::{PathId, missing},
+            upload::{Files, NamedFiles, Naming},
+        },
         query::{Page, Paging, Parameters, form, parameters},
         security::CurrentUser,
-        upload::{Files, NamedFiles, Naming},
         view::time::timestamp,
     },
 };

@@ -15,15 +15,17 @@ use crate::{
     },
     web::{
         AppState,
-        call_body::{Call, CallBody, JsonBody},
         error::WebError,
-        input::Query,
-        path_id::{PathId, missing},
-        precondition::{ETag, Precondition},
+        input::{
+            Query,
+            call_body::{Call, CallBody, JsonBody},
+            path_id::{PathId, missing},
+            precondition::{ETag, Precondition},
+        },
         problem::Problem,
         query::{Page, Paging},
-        saved_views::{self, changed, keeper},
         security::CurrentUser,
+        shared::saved_views::{self, changed, keeper},
         view::time::timestamp,
     },
 };

@@ -56,7 +56,7 @@ words! {
     /// How far people are with a group; `snoozed` and `resolved` ones are open again by themselves.
     GroupState = all!(domain::group_state::Phase);
     /// What can be done with several groups by one call.
-    GroupCommand = all!(crate::web::group_order::GroupAction);
+    GroupCommand = all!(crate::web::orders::groups::GroupAction);
     /// How important a letter is, the most important first.
     Importance = all!(domain::letter::Importance);
     /// `open`: it needs attention; `scheduled`: a retry is due at `retry_at`.
@@ -95,5 +95,5 @@ words! {
     /// What of a field is compared: its number, how many items it has, or how many characters.
     CommonMeasure = ["value", "items", "length"];
     /// What can be done with many letters by one call.
-    BulkCommand = crate::web::order::Action::OF_MANY.iter().map(|action| action.as_str());
+    BulkCommand = crate::web::orders::letters::Action::OF_MANY.iter().map(|action| action.as_str());
 }

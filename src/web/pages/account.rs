@@ -21,8 +21,7 @@ use crate::{
     services::sign_in::{SHORTEST, TokenError, WantedToken},
     web::{
         AppState,
-        codes::FaultCode,
-        error::WebError,
+        error::{WebError, codes::FaultCode},
         input::FormPairs,
         security::{CurrentUser, Peer, Visitor, client_of},
         view::{agent, time::Moment},

@@ -21,10 +21,9 @@ use crate::{
     },
     web::{
         AppState,
-        codes::FaultCode,
-        error::WebError,
+        error::{WebError, codes::FaultCode},
         input::FormPairs,
-        order::{Action, Order},
+        orders::letters::{Action, Order},
         query::{LetterQuery, Pairs},
         security::CurrentUser,
         view::report,

@@ -14,9 +14,10 @@ use super::{
 use crate::{
     domain::{activity::Area, actor::Actor},
     web::{
-        AppState, audit_subjects,
+        AppState,
         error::WebError,
         query::{ActivityQuery, Listed, Pager},
+        shared::audit_subjects,
         view::activity::ActivityRow,
     },
 };

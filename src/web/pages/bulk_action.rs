@@ -17,12 +17,15 @@ use crate::{
     },
     store::StoreError,
     web::{
-        AppState, background,
+        AppState,
         error::WebError,
-        order::{Action, Order, read_merge_patch},
-        pacing::PacingOrder,
+        orders::{
+            letters::{Action, Order, read_merge_patch},
+            pacing::PacingOrder,
+        },
         query::{Pairs, described::described, form, parameters},
         security::Visitor,
+        server::background,
         view::{self, number, preflight::PreflightView, report},
     },
 };

@@ -29,8 +29,8 @@ use crate::{
         error::WebError,
         input::FormPairs,
         query::{LetterQuery, Listed, Parameters},
-        search,
         security::cookie,
+        shared::search,
         view::number,
     },
 };

@@ -18,8 +18,10 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, QueryPairs},
-        path_id::{PathId, missing},
+        input::{
+            FormPairs, QueryPairs,
+            path_id::{PathId, missing},
+        },
         security::CurrentUser,
         view::{
             digest::{PlanView, ReportView, SentView},

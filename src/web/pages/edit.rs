@@ -6,6 +6,7 @@
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
+    time::Duration,
 };
 
 use askama::Template;
@@ -43,14 +44,13 @@ use crate::{
         triage::edits::EditReach,
     },
     web::{
-        AppState, delay,
+        AppState,
         error::WebError,
-        input::{BodyLimit, FormPairs, body_limit},
-        order::read_retry,
-        path_id::{PathId, missing},
+        input::{BodyLimit, FormPairs, body_limit, delay, path_id},
+        orders::letters::read_retry,
         query::further,
         security::{CurrentUser, Visitor},
-        view::{letter_facts::TITLE, payload::label, report::not_done, text, why},
+        view::{letter_facts::TITLE, payload::label, report, text, why},
     },
 };
 
@@ -93,7 +93,7 @@ pub fn limit() -> (DefaultBodyLimit, Extension<BodyLimit>) {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
-    PathId(id): PathId<Letter>,
+    path_id::PathId(id): path_id::PathId<Letter>,
     BackTo(back): BackTo,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -106,7 +106,7 @@ pub async fn show(
 
 pub async fn act(
     State(app): State<Arc<AppState>>,
-    PathId(id): PathId<Letter>,
+    path_id::PathId(id): path_id::PathId<Letter>,
     user: CurrentUser,
     BackTo(back): BackTo,
     headers: HeaderMap,
@@ -124,12 +124,12 @@ pub async fn act(
         && *seen == desk.fingerprint(&form, edit)
     {
         let refusal = match desk.send(&app, &form, edit, &user).await? {
-            Ok(copy) => return Ok(desk.sent(copy, &headers)),
+            Ok((copy, delay)) => return Ok(desk.sent(copy, delay, &headers)),
             Err(refusal) => refusal,
         };
         let check = desk.check(&form, Ok(edit.clone()));
         let mut page = desk.page(&app, form, check).await?;
-        page.shell.toast = Some(Toast::failed(not_done([&*refusal.to_string()])));
+        page.shell.toast = Some(Toast::failed(report::not_done([&*refusal.to_string()])));
         return Ok(fragment::refused(page.render()?, &page.shell));
     }
     let check = desk.check(&form, edit);
@@ -151,7 +151,7 @@ struct Desk {
 
 impl Desk {
     async fn lay(app: &AppState, id: LetterId, back: Option<String>) -> Result<Self, WebError> {
-        let letter = Arc::new(app.letter(id).await?.ok_or_else(missing::<Letter>)?);
+        let letter = Arc::new(app.letter(id).await?.ok_or_else(path_id::missing::<Letter>)?);
         // At that queue: the table of routes asks for any.
         [Right::Act, Right::Payload].into_iter().try_for_each(Visitor::need)?;
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
@@ -160,8 +160,8 @@ impl Desk {
     }
 
     /// The copy is shown where the original was.
-    fn sent(&self, copy: LetterId, headers: &HeaderMap) -> Response {
-        let toast = Toast::done("The edited copy is being retried; the original is discarded.");
+    fn sent(&self, copy: LetterId, delay: Duration, headers: &HeaderMap) -> Response {
+        let toast = Toast::done(report::edited(delay));
         let there = self.back.replacen(&self.letter.summary.id.to_string(), &copy.to_string(), 1);
         redirect(&there, &toast, headers)
     }
@@ -258,10 +258,11 @@ impl Desk {
         form: &EditForm,
         edit: &Edit,
         by: &Actor,
-    ) -> Result<Result<LetterId, Refusal>, WebError> {
+    ) -> Result<Result<(LetterId, Duration), Refusal>, WebError> {
         let delay = Some(form.delay.clone()).filter(|delay| !delay.trim().is_empty());
         let (delay, queue) = read_retry(delay.as_deref(), form.queue().map(str::to_owned), app)?;
-        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue.as_deref(), by).await?)
+        let sent = app.triage.retry_edited(self.letter.summary.id, edit, delay, queue.as_deref(), by).await?;
+        Ok(sent.map(|copy| (copy, delay)))
     }
 
     fn remarks(&self) -> Vec<String> {

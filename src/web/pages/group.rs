@@ -38,14 +38,15 @@ use crate::{
     store::ChangeError,
     web::{
         AppState,
-        came_from::CameFrom,
         error::WebError,
-        input::FormPairs,
-        marks::before_group,
-        order::{Action, read_note},
-        path_id::{PathId, missing},
-        query::{LetterQuery, Listed},
+        input::{
+            FormPairs,
+            path_id::{PathId, missing},
+        },
+        orders::letters::{Action, read_note},
+        query::{LetterQuery, Listed, came_from::CameFrom},
         security::{CurrentUser, Visitor},
+        shared::marks::before_group,
         view::{
             conflict::ConflictView,
             group::{GroupView, Title, href},

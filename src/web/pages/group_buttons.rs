@@ -11,7 +11,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        group_order,
+        orders,
         security::Visitor,
         view::{group::href, number, text},
     },
@@ -29,7 +29,7 @@ pub struct AskButton {
 /// Nobody, and all who see it; whoever has it is chosen. Who may not act reads no list of users.
 pub async fn assignees(app: &AppState, by: &Actor, group: &Group) -> Result<Vec<Choice>, WebError> {
     let all = match Visitor::need(Right::Act) {
-        Ok(()) => group_order::assignable(app, by, std::slice::from_ref(group)).await?,
+        Ok(()) => orders::groups::assignable(app, by, std::slice::from_ref(group)).await?,
         Err(_) => Vec::new(),
     };
     // Who had it may be gone.

@@ -13,9 +13,11 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        marks::{is_about, with_marks},
         query::LetterQuery,
-        recent::Recent,
+        shared::{
+            marks::{is_about, with_marks},
+            recent::Recent,
+        },
         view::{
             chart::{Chart, Window},
             group_chart::{chart, window},

@@ -23,8 +23,8 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        group_order::{self, GroupOrderFields},
         input::FormPairs,
+        orders::{self, groups::GroupOrderFields},
         query::{LetterQuery, Pairs},
         security::CurrentUser,
         view::{
@@ -60,7 +60,7 @@ pub async fn act(
     let now = app.clock.now();
     let groups = app.store().groups_by_id(&ids).await?;
     let command = match &*fields.action {
-        "ticket" => group_order::ticket(&pairs.take("ticket")?.unwrap_or_default()),
+        "ticket" => orders::groups::ticket(&pairs.take("ticket")?.unwrap_or_default()),
         _ => fields.command(&app, &user, &groups).await,
     }?;
     let toast = match app.triage.act_on_groups(&ids, &command, &expected, &user).await {

@@ -13,7 +13,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        path_id::PathId,
+        input::path_id::PathId,
         security::CurrentUser,
         view::{group::href, number, report},
     },

@@ -29,10 +29,11 @@ use crate::{
     },
     web::{
         AppState,
-        codes::FaultCode,
-        error::WebError,
-        input::FormPairs,
-        path_id::{PathId, missing},
+        error::{WebError, codes::FaultCode},
+        input::{
+            FormPairs,
+            path_id::{PathId, missing},
+        },
         query::{self, LetterQuery, form, parameters},
         security::{CurrentUser, Visitor},
         view::{

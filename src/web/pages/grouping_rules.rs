@@ -18,11 +18,10 @@ use crate::{
     services::grouping_rules::{NewGroupingRule, Preview, WouldMerge},
     web::{
         AppState,
-        draft::Wrong,
         error::WebError,
-        grouping_rule_draft,
-        input::{FormPairs, is_htmx},
-        path_id::missing,
+        htmx::is_htmx,
+        input::{FormPairs, path_id::missing},
+        orders::{grouping_rule, policy::Wrong},
         query::Pairs,
         security::CurrentUser,
         view::{activity::GROUPING_RULES, group, number, text, time::Moment},
@@ -150,7 +149,7 @@ pub async fn check(
     let new = take(&mut pairs)?;
     // It needs no name to be tried.
     let named = NewGroupingRule { name: "new".to_owned(), ..new.clone() };
-    let wrong = grouping_rule_draft::check(&named).err().unwrap_or_default();
+    let wrong = grouping_rule::check(&named).err().unwrap_or_default();
     let preview = match wrong.is_empty() {
         true => Some(PreviewView::new(&app.grouping_rules.preview(&named, &app.store()).await?)),
         false => None,
@@ -169,8 +168,8 @@ pub async fn add(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let new = take(&mut pairs)?;
-    let added = match grouping_rule_draft::check(&new) {
-        Ok(()) => app.grouping_rules.add(&new, &user).await.map_err(grouping_rule_draft::wrong_with),
+    let added = match grouping_rule::check(&new) {
+        Ok(()) => app.grouping_rules.add(&new, &user).await.map_err(grouping_rule::wrong_with),
         Err(wrong) => return refuse(&app, new, wrong).await,
     };
     match added {

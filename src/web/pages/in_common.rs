@@ -19,11 +19,13 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::QueryPairs,
-        path_id::{PathId, missing},
+        input::{
+            QueryPairs,
+            path_id::{PathId, missing},
+        },
         query::{LetterQuery, Listed},
-        search,
         security::Visitor,
+        shared::search,
         view::{
             group::{Title, href},
             in_common::{Compared, InCommonView},

@@ -26,11 +26,13 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::FormPairs,
-        job_outcomes::{JobFailures, JobOutcomes},
-        path_id::{PathId, missing},
+        input::{
+            FormPairs,
+            path_id::{PathId, missing},
+        },
         query::{JobQuery, Listed, Pager, listed_page},
         security::CurrentUser,
+        shared::job_outcomes::{JobFailures, JobOutcomes},
         view::{
             group::{Title, href},
             job::JobView,

@@ -26,15 +26,20 @@ use crate::{
     },
     web::{
         AppState,
-        came_from::CameFrom,
         error::WebError,
-        input::FormPairs,
-        letter_tab::{FromQuery, LetterTab, TabQuery},
-        path_id::{PathId, missing},
-        payload::{self, PayloadQuery},
-        query::{Parameters, borrowed, further},
-        remarks,
+        input::{
+            FormPairs,
+            path_id::{PathId, missing},
+        },
+        query::{
+            Parameters, borrowed,
+            came_from::CameFrom,
+            further,
+            letter_tab::{FromQuery, LetterTab, TabQuery},
+            payload::PayloadQuery,
+        },
         security::{CurrentUser, Visitor},
+        shared::{payload, remarks},
         view::{
             edits::Linked,
             letter::{LetterView, ViewOptions},

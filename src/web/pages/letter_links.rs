@@ -5,10 +5,13 @@ use crate::{
     domain::letter::{LetterId, LetterSummary},
     web::{
         AppState,
-        came_from::CameFrom,
         error::WebError,
-        letter_tab::{FromQuery, LetterTab, TabQuery},
-        query::{LetterQuery, Listed, Parameters, address, borrowed, further},
+        query::{
+            LetterQuery, Listed, Parameters, address, borrowed,
+            came_from::CameFrom,
+            further,
+            letter_tab::{FromQuery, LetterTab, TabQuery},
+        },
         view::letter_links::{Links, ListLinks, Step},
     },
 };

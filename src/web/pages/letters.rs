@@ -20,9 +20,12 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        letter_tab::{LetterTab, TabQuery},
-        payload::PayloadQuery,
-        query::{LetterQuery, Listed, Parameters, form, parameters},
+        query::{
+            LetterQuery, Listed, Parameters, form,
+            letter_tab::{LetterTab, TabQuery},
+            parameters,
+            payload::PayloadQuery,
+        },
         view::{letter::LetterView, number, run::Entry},
     },
 };

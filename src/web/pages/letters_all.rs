@@ -30,10 +30,10 @@ use crate::{
         AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
-        order::Action,
+        orders::letters::Action,
         query::{LetterQuery, Listed, Parameters, form, parameters},
-        search,
         security::CurrentUser,
+        shared::search,
         view::{group, number, preflight::PreflightView, text},
     },
 };

@@ -16,9 +16,11 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        marks::{may_be_about, with_marks},
         query::{LetterQuery, Listed, Pager},
-        saved_views, search,
+        shared::{
+            marks::{may_be_about, with_marks},
+            saved_views, search,
+        },
         view::{
             chart::{Chart, Window},
             number,

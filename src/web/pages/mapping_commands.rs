@@ -21,11 +21,11 @@ use crate::{
     services::schemas::MappingError,
     web::{
         AppState,
-        draft::{Refused, Wrong},
         error::WebError,
-        input::{FormPairs, is_htmx},
+        htmx::is_htmx,
+        input::{FormPairs, seen},
+        orders::policy::{Refused, Wrong},
         security::CurrentUser,
-        seen,
         view::{conflict::ConflictView, schema::carrier_words, text},
     },
 };

@@ -8,10 +8,10 @@ use crate::{
         version::{Changed, Expected},
     },
     web::{
-        draft::Wrong,
         error::WebError,
+        input::seen,
+        orders::policy::Wrong,
         query::Pairs,
-        seen,
         view::{conflict::ConflictView, schema::carrier_words, text},
     },
 };

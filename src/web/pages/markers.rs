@@ -23,11 +23,13 @@ use crate::{
     },
     web::{
         AppState,
-        draft::Wrong,
         error::WebError,
         input::FormPairs,
-        marker_draft::MarkerDraft,
-        marker_removal::{self, NOT_THEIRS},
+        orders::{
+            marker::MarkerDraft,
+            marker_removal::{self, NOT_THEIRS},
+            policy::Wrong,
+        },
         query::{Listed, MarkerQuery, Pager, Pairs, listed_page},
         security::CurrentUser,
         view::{text, time::Moment},

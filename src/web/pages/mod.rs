@@ -78,8 +78,8 @@ use axum::{Router, middleware};
 use super::{
     AppState,
     handlers::{any, get, post},
-    upload,
 };
+use crate::web::input::upload;
 
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new()
@@ -157,6 +157,7 @@ pub fn routes() -> Router<Arc<AppState>> {
 /// Who comes in, and what is theirs.
 fn people() -> Router<Arc<AppState>> {
     Router::new()
+        .route("/login", get(sign_in::login))
         .route("/sign-in", get(sign_in::show).post(any(sign_in::by_password)))
         .route("/sign-in/start", get(sign_in::start))
         .route("/sign-in/callback", get(sign_in::callback))

@@ -9,7 +9,7 @@ use crate::{
         AppState,
         error::WebError,
         query::{LetterQuery, Listed},
-        search,
+        shared::search,
     },
 };
 

@@ -22,11 +22,8 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        marks::with_marks,
-        query::{GroupQuery, LetterQuery, Listed},
-        queue_health::UnhealthyQueues,
-        queue_path,
-        recent::Recent,
+        query::{GroupQuery, LetterQuery, Listed, queue_path},
+        shared::{marks::with_marks, queue_health::UnhealthyQueues, recent::Recent},
         view::{
             chart::Chart,
             digest::PlanView,

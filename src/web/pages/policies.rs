@@ -23,13 +23,12 @@ use crate::{
     services::policies::PolicyError,
     web::{
         AppState,
-        draft::{Refused, Wrong},
         error::WebError,
-        input::{FormPairs, QueryPairs},
-        policy_effect::{self, Force, known_queues},
+        input::{FormPairs, QueryPairs, seen},
+        orders::policy::{Refused, Wrong},
         query::Pairs,
         security::CurrentUser,
-        seen,
+        shared::policy_effect::{self, Force, known_queues},
         view::{
             conflict::ConflictView,
             policy::{OriginView, in_full, meaning, reason_words, remarks, target},

@@ -11,10 +11,10 @@ use crate::{
         version::{Changed, Expected},
     },
     web::{
-        draft::{Draft, Wrong},
         error::WebError,
+        input::seen,
+        orders::policy::{Draft, Wrong},
         query::Pairs,
-        seen,
         view::{
             conflict::ConflictView,
             policy::{percent, typed, typed_duration},

@@ -18,9 +18,11 @@ use crate::{
         AppState,
         error::WebError,
         input::QueryPairs,
-        policy_effect::DAYS,
         query::{Parameters, form, parameters},
-        queue_health::{UnhealthyQueues, levels, missing_settings, retry_figures},
+        shared::{
+            policy_effect::DAYS,
+            queue_health::{UnhealthyQueues, levels, missing_settings, retry_figures},
+        },
         view::{
             number,
             queue::QueueRow,

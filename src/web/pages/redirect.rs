@@ -6,7 +6,7 @@ use axum::{
 };
 
 use super::toast::Toast;
-use crate::web::input;
+use crate::web::htmx::is_htmx;
 
 /// Back to the page, which says what was done.
 pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
@@ -19,7 +19,7 @@ pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
 
 /// To another page; htmx is told to put it in place of the one shown.
 pub fn lead_to(back: &str, headers: &HeaderMap) -> Response {
-    let (status, name, value) = if input::is_htmx(headers) {
+    let (status, name, value) = if is_htmx(headers) {
         let place = serde_json::json!({
             "path": back, "target": "#main", "swap": "outerHTML show:none", "push": "false",
         });

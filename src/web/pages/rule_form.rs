@@ -10,8 +10,8 @@ use crate::{
     },
     services::rules::{Draft, RuleBook, RuleError},
     web::{
-        draft::Wrong,
         error::WebError,
+        orders::policy::Wrong,
         query::Pairs,
         view::{conflict::ConflictView, rule::MistakeView, rule_help::suggested, text},
     },

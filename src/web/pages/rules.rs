@@ -29,9 +29,10 @@ use crate::{
     services::rules::RuleError,
     web::{
         AppState,
-        draft::Wrong,
         error::WebError,
-        input::{FormPairs, QueryPairs, is_htmx},
+        htmx::is_htmx,
+        input::{FormPairs, QueryPairs},
+        orders::policy::Wrong,
         view::{
             conflict::ConflictView,
             number,

@@ -19,11 +19,10 @@ use crate::{
     domain::{filter::LetterCounts, job::Bulk, letter::Status, pacing::Pacing, waiting::Waiting},
     web::{
         AppState,
-        came_from::CameFrom,
         error::WebError,
         input::FormPairs,
-        order::Action,
-        query::{Listed, Pager, Parameters, WaitingQuery},
+        orders::letters::Action,
+        query::{Listed, Pager, Parameters, WaitingQuery, came_from::CameFrom},
         security::CurrentUser,
         view::{number, tally::Tally, text, waiting::WaitingRow},
     },

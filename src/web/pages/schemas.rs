@@ -27,10 +27,8 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, QueryPairs},
-        path_id::missing,
+        input::{FormPairs, QueryPairs, path_id::missing, upload::Files},
         security::CurrentUser,
-        upload::Files,
         view::{
             number,
             schema::{MappingRow, ProblemView, SchemaRow, TypeLink},

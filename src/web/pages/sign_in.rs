@@ -86,6 +86,11 @@ pub(super) fn told(error: SignInError) -> Result<(StatusCode, String), WebError>
     Ok((status, error.to_string()))
 }
 
+/// Where people look for it.
+pub async fn login() -> Redirect {
+    Redirect::to("/sign-in")
+}
+
 pub async fn show(State(app): State<Arc<AppState>>, QueryPairs(mut pairs): QueryPairs) -> Result<Response, WebError> {
     if !app.sign_in.has_page() {
         return Ok(Redirect::to("/").into_response());

@@ -23,7 +23,11 @@ use crate::{
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
     web::{
-        AppState, codes::FaultCode, error::WebError, input::FormPairs, query::Pairs, security::CurrentUser,
+        AppState,
+        error::{WebError, codes::FaultCode},
+        input::FormPairs,
+        query::Pairs,
+        security::CurrentUser,
         view::time::Moment,
     },
 };

@@ -26,11 +26,13 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::FormPairs,
-        path_id::{PathId, missing},
+        input::{
+            FormPairs,
+            path_id::{PathId, missing},
+        },
         query::Pairs,
-        saved_views::{self, changed, href, keeper, list},
         security::CurrentUser,
+        shared::saved_views::{self, changed, href, keeper, list},
         view::{number, text, time::Moment},
     },
 };

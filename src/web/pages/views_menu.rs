@@ -6,7 +6,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        saved_views::{href, keeper},
+        shared::saved_views::{href, keeper},
         view::{number, text},
     },
 };

@@ -5,7 +5,11 @@ use std::str::FromStr;
 use axum::{extract::FromRequestParts, http::request::Parts};
 
 use super::{shell::Shell, toast::Toast};
-use crate::web::{codes::FaultCode, error::WebError, input::QueryPairs, query::Parameters};
+use crate::web::{
+    error::{WebError, codes::FaultCode},
+    input::QueryPairs,
+    query::Parameters,
+};
 
 /// What an address says, which part of the page it asks for, and what the page before left to say.
 pub struct Visit<Q, P> {

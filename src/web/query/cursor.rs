@@ -15,7 +15,7 @@ use crate::{
         waiting::WaitingCursor,
     },
     store::DigestPlace,
-    web::{codes::FaultCode, error::WebError},
+    web::error::{WebError, codes::FaultCode},
 };
 
 /// A place in a sorted list.

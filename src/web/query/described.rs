@@ -20,7 +20,7 @@ use crate::{
         letter::{Importance, LetterId, Status},
         marker::MarkerKind,
     },
-    web::codes::FaultCode,
+    web::error::codes::FaultCode,
 };
 
 /// What can stand in an address, and be described.
@@ -45,7 +45,7 @@ pub fn text() -> Object {
 macro_rules! described {
     ($($words:ty),+ $(,)?) => {
         $(impl $crate::web::query::described::Described for $words {
-            const MISTAKE: $crate::web::codes::FaultCode = $crate::web::codes::FaultCode::Choice;
+            const MISTAKE: $crate::web::error::codes::FaultCode = $crate::web::error::codes::FaultCode::Choice;
 
             fn schema() -> utoipa::openapi::Object {
                 $crate::web::query::described::words(Self::ALL.iter().map(|word| word.as_str()))

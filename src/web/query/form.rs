@@ -15,10 +15,7 @@ use crate::{
         column::{Column, MOST},
         letter::Status,
     },
-    web::{
-        codes::FaultCode,
-        error::{Gathered, WebError},
-    },
+    web::error::{Gathered, WebError, codes::FaultCode},
 };
 
 /// One value.

@@ -4,17 +4,21 @@
 //! `staus=open` must not list, or act on, everything.
 
 mod activity;
+pub mod came_from;
 mod cursor;
 pub mod described;
 mod digests;
 pub mod form;
 mod groups;
 mod jobs;
+pub mod letter_tab;
 mod listed;
 mod markers;
 mod page;
 mod pairs;
 mod parameters;
+pub mod payload;
+pub mod queue_path;
 mod search;
 mod waiting;
 
@@ -190,7 +194,7 @@ fn names(exact: &[String], globs: &[String], is_unknown: Option<bool>) -> Names 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::{error::WebError, fault::Place};
+    use crate::web::error::{WebError, fault::Place};
 
     fn parse(text: &str) -> Result<LetterQuery, WebError> {
         LetterQuery::read(Pairs::parse(text.as_bytes()))

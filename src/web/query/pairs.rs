@@ -4,9 +4,9 @@ use std::{fmt::Display, str::FromStr};
 
 use axum::http::StatusCode;
 
-use crate::web::{
+use crate::web::error::{
+    WebError,
     codes::FaultCode,
-    error::WebError,
     fault::{Fault, NO_NUL, Place},
 };
 

@@ -113,6 +113,7 @@ const PAGES: &[Entry] = &[
     ("POST", "/account/sessions", Person),
     ("POST", "/account/tokens", Person),
     ("POST", "/account/revoke", Person),
+    ("GET", "/login", Nothing),
     ("GET", "/sign-in", Nothing),
     ("POST", "/sign-in", Nothing),
     ("GET", "/sign-in/start", Nothing),

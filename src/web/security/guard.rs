@@ -22,7 +22,11 @@ use super::{
 use crate::{
     config::MetricsAccess,
     domain::access::Right,
-    web::{AppState, codes::ProblemCode, error::WebError, input::is_htmx},
+    web::{
+        AppState,
+        error::{WebError, codes::ProblemCode},
+        htmx::is_htmx,
+    },
 };
 
 /// Finds out who asks, and answers what they may ask.

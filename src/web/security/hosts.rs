@@ -14,7 +14,11 @@ use axum::{
     response::Response,
 };
 
-use crate::web::{WebSettings, codes::FaultCode, error::WebError, health::PROBES};
+use crate::web::{
+    WebSettings,
+    error::{WebError, codes::FaultCode},
+    health::PROBES,
+};
 
 /// The hosts that are ours.
 #[derive(Clone)]

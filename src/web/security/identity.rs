@@ -13,7 +13,10 @@ use crate::{
     config::AuthMode,
     domain::access::Grants,
     services::sign_in::{Client, SignInError},
-    web::{AppState, codes::ProblemCode, error::WebError},
+    web::{
+        AppState,
+        error::{WebError, codes::ProblemCode},
+    },
 };
 
 /// Who asks. A token that is none, and a proxy that is not trusted, are errors; without either it is nobody.

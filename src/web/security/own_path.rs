@@ -9,8 +9,8 @@ pub fn own_path(address: &str) -> Option<String> {
     let url = here.join(address).ok().filter(|_| address.starts_with('/'))?;
     let is_ours = url.origin() == here.origin() && url.username().is_empty() && url.password().is_none();
     let path = url.path();
-    let leads_back =
-        !path.starts_with("//") && !["/sign-in", "/sign-out", "/set-up"].iter().any(|it| path.starts_with(it));
+    let leads_back = !path.starts_with("//")
+        && !["/login", "/sign-in", "/sign-out", "/set-up"].iter().any(|it| path.starts_with(it));
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
     (is_ours && leads_back).then(|| format!("{path}{query}"))
 }

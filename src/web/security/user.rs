@@ -17,7 +17,7 @@ use crate::{
         actor::{Actor, Origin, Via},
     },
     store::StoreReader,
-    web::{codes::ProblemCode, error::WebError},
+    web::error::{WebError, codes::ProblemCode},
 };
 
 tokio::task_local! {

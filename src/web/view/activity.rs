@@ -6,13 +6,15 @@ use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use super::{number, queue::set_href, text, time::Moment};
-use crate::domain::{
-    activity::{ActivityEntry, Area, AuditEntry, Concerns},
-    actor::Origin,
-    group::{Group, GroupId},
-    letter::{LetterId, LetterSummary},
+use crate::{
+    domain::{
+        activity::{ActivityEntry, Area, AuditEntry, Concerns},
+        actor::Origin,
+        group::{Group, GroupId},
+        letter::{LetterId, LetterSummary},
+    },
+    web::query::queue_path,
 };
-use crate::web::queue_path;
 
 /// Characters of a detail that a line shows.
 const SHOWN: usize = 600;

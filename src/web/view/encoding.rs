@@ -4,7 +4,7 @@ use payload_codec::unwrap::Kind;
 
 use crate::{
     services::decoding::reading::Reading,
-    web::payload::{Chain, PayloadQuery},
+    web::query::payload::{Chain, PayloadQuery},
 };
 
 /// One encoding that was undone.

@@ -12,10 +12,7 @@ use crate::{
         letter::Status,
         policy::PolicyBook,
     },
-    web::{
-        query::{LetterQuery, Listed},
-        queue_path,
-    },
+    web::query::{LetterQuery, Listed, queue_path},
 };
 
 /// Characters of a name in a list; the group itself shows all of them.

@@ -6,7 +6,9 @@ use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    group, number, silence, text,
+    group, number,
+    refused::RefusedLetter,
+    silence, text,
     time::{self, Moment},
 };
 use crate::{
@@ -14,7 +16,6 @@ use crate::{
         command::Command,
         group::Group,
         job::{APPLY_RULES, Bulk, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
-        letter::LetterId,
         number::exact,
         pacing::{Canary, Pace, Pacing, Stage},
     },
@@ -55,12 +56,6 @@ pub struct JobView {
     pub can_undo: bool,
     pub refused: Vec<RefusedLetter>,
     pub refused_left_out: u64,
-}
-
-/// A letter that was refused, where the job names one, and why.
-pub struct RefusedLetter {
-    pub letter: Option<LetterId>,
-    pub why: String,
 }
 
 /// One of its figures, with its share of the bar.
@@ -121,15 +116,6 @@ impl JobView {
             is_retry,
             is_under_way,
         }
-    }
-}
-
-impl RefusedLetter {
-    /// From the words of the job: `ID: reason`.
-    fn read(error: &str) -> Self {
-        let named = error.split_once(": ").and_then(|(id, why)| Some((id.parse().ok()?, why)));
-        let (letter, why) = named.map_or((None, error), |(letter, why)| (Some(letter), why));
-        Self { letter, why: text::one_line(why) }
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::letter::{Letter, LetterSummary},
-    web::letter_tab::LetterTab,
+    web::query::letter_tab::LetterTab,
 };
 
 pub struct LetterView {

@@ -10,7 +10,7 @@ use crate::{
         letter::{Importance, LetterSummary, Status},
         queue_pause::QueuePause,
     },
-    web::queue_path,
+    web::query::queue_path,
 };
 
 /// What can be done with it as it stands.

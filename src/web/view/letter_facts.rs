@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     domain::{group::Group, letter::LetterSummary, policy::PolicyBook, waiting::WaitingRetry},
-    web::queue_path,
+    web::query::queue_path,
 };
 
 /// Where, why and when.

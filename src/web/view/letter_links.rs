@@ -1,8 +1,8 @@
 //! Where the links of a letter lead: its parts, the list it stands in, and the letters beside it there.
 
-use crate::web::{
+use crate::web::query::{
+    Parameters, address, borrowed, further,
     letter_tab::{LetterTab, TabQuery},
-    query::{Parameters, address, borrowed, further},
 };
 
 /// Where a letter is shown, which its links have to keep.

@@ -37,6 +37,7 @@ pub mod postmark;
 pub mod preflight;
 pub mod queue;
 pub mod queue_page;
+pub mod refused;
 pub mod report;
 pub mod retry_outcomes;
 pub mod row;

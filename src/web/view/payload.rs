@@ -14,8 +14,8 @@ use crate::{
     domain::{history::HistoryEntry, letter::Letter, mapping::Mapping},
     services::decoding::reading::{Argument, Content, Reading, Task},
     web::{
-        payload::{PayloadForm, PayloadQuery},
         query::Parameters,
+        query::payload::{PayloadForm, PayloadQuery},
     },
 };
 

@@ -15,10 +15,7 @@ use crate::{
         letter::Status,
         policy::{Policy, PolicyBook},
     },
-    web::{
-        query::{LetterQuery, Listed, WaitingQuery},
-        queue_path,
-    },
+    web::query::{LetterQuery, Listed, WaitingQuery, queue_path},
 };
 
 #[derive(Debug)]

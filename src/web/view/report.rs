@@ -1,5 +1,7 @@
 //! The result of a command, in words.
 
+use std::time::Duration;
+
 use super::{number, text, time};
 use crate::domain::{
     command::{Command, Refusal},
@@ -23,6 +25,16 @@ pub fn told<'a>(
         return Ok(done);
     }
     Ok(format!("{done} {}", others(n_refused, reasons)))
+}
+
+/// What is done with a letter that was edited.
+pub fn edited(delay: Duration) -> String {
+    let when = if delay.is_zero() {
+        "is being retried".to_owned()
+    } else {
+        format!("will be retried in {}", time::span(delay))
+    };
+    format!("The edited copy {when}; the original is discarded.")
 }
 
 /// Why it was not done with so many others.

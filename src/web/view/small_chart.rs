@@ -3,10 +3,18 @@
 use amqp_message::time::Timestamp;
 
 use super::{number, time};
-use crate::{
-    domain::queue_sample::{QueueSample, SAMPLE, kept_at},
-    web::queue_details::DayOutcomes,
-};
+use crate::domain::queue_sample::{QueueSample, SAMPLE, kept_at};
+
+/// What became of one day's failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DayOutcomes {
+    pub day: Timestamp,
+    /// Messages that failed for the first time.
+    pub failed: u64,
+    /// Retries after which the message has not failed again; those of today may yet.
+    pub succeeded: u64,
+    pub exhausted: u64,
+}
 
 /// Of a hundred, so that it is seen.
 const LEAST: u64 = 4;

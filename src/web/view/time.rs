@@ -57,7 +57,8 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
     if past < Duration::from_secs(1) && future < Duration::from_secs(1) {
         return "now".to_owned();
     }
-    if future.is_zero() { format!("{} ago", span(past)) } else { format!("in {}", span(future)) }
+    // What was set for 2 h is in 2 h for a minute, too.
+    if future.is_zero() { format!("{} ago", span(past)) } else { format!("in {}", span(future + future / 60)) }
 }
 
 fn compact(at: Timestamp, now: Timestamp) -> String {
@@ -96,6 +97,7 @@ mod tests {
         assert_eq!(ago(0).iso, "2026-11-21T10:04:00Z");
         assert_eq!(ago(0).absolute, "21 Nov 2026, 10:04:00 UTC");
         assert_eq!(Moment::new(NOW.plus(Duration::from_secs(240)), NOW).relative, "in 4 min");
+        assert_eq!(Moment::new(NOW.plus(Duration::from_secs(7_199)), NOW).relative, "in 2 h");
     }
 
     #[test]

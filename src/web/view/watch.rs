@@ -13,7 +13,7 @@ use crate::{
         watch::{Concern, DocsPage, Watched},
     },
     store::{WatchedBroker, WatchedQueue},
-    web::queue_path,
+    web::query::queue_path,
 };
 
 /// Something that needs a hand.

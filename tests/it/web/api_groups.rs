@@ -11,6 +11,7 @@ use dead_letter_office::domain::{
 use serde_json::{Value, json};
 
 use super::{
+    answer::Look,
     dead::{NOON, dead_in},
     desk::Desk,
     groups::{alike, failed_with, group_of, sort},
@@ -225,8 +226,11 @@ async fn a_job_that_has_ended_can_be_undone() {
     };
     let job = done("/api/v1/actions", json!({"action": "discard", "filter": {"queue": ["orders"]}})).await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
+    let offers = async || desk.page(job.trim_start_matches("/api/v1")).await.count(".job-acts [action$='/undo']");
+    assert_eq!(offers().await, 1);
     let undo = done(&format!("{job}/undo"), json!({})).await;
     assert_eq!((desk.status(ids[0]).await, desk.status(ids[1]).await), (Status::Open, Status::Open));
+    assert_eq!(offers().await, 0, "it is undone");
     desk.post(&format!("{undo}/undo"), &json!({})).await.expect(409);
     desk.post("/api/v1/jobs/0192f1c4-0000-7000-8000-000000000000/undo", &json!({})).await.expect(404);
 }

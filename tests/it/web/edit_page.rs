@@ -302,7 +302,9 @@ async fn it_goes_where_and_when_it_is_reported() {
     let (desk, id) = a_letter(dead_in("orders").body("text")).await;
     let form = Form::of(&edit_page(&desk, id).await, "Check").fill("text", "other");
     let page = form.fill("queue", "orders.v2").fill("delay", "10m").send(&desk).await.expect(200).page();
-    let copy = send(&desk, &page).await;
+    let followed = Form::of(&page, SEND).press(&desk).await;
+    assert_eq!(followed.words(".toast-box p"), "The edited copy will be retried in 10 min; the original is discarded.");
+    let copy: LetterId = desk.letter(id).await["replaced_by"].as_str().unwrap().parse().unwrap();
     assert_eq!(desk.store.waiting_retry(copy).await.unwrap().unwrap().queue, "orders.v2");
     assert_eq!(desk.letter(copy).await["retry_at"], "2026-11-21T12:10:00.000000Z");
 }

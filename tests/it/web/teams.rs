@@ -72,8 +72,8 @@ fn shows_counts(method: &str, path: &str) -> bool {
         // Without end; asked in a test of its own.
         "/events" => false,
         // What is one's own, and what anybody sees.
-        "/account" | "/users" | "/sign-in" | "/sign-in/start" | "/sign-in/callback" | "/set-up" | "/healthz"
-        | "/readyz" | "/metrics" => false,
+        "/account" | "/users" | "/login" | "/sign-in" | "/sign-in/start" | "/sign-in/callback" | "/set-up"
+        | "/healthz" | "/readyz" | "/metrics" => false,
         _ => method == "GET" && !path.contains('{'),
     }
 }

@@ -142,6 +142,21 @@ async fn what_was_set_aside_comes_again_and_says_so() {
 }
 
 #[tokio::test]
+async fn what_is_refused_leaves_the_page_as_it_was() {
+    let desk = Desk::open().await;
+    desk.receive_all(MAIN, vec![fresh("orders", 60), fresh("billing", 61)]).await;
+    sort(&desk).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open("/groups").await;
+    scene.counts(".list-row", 2).await;
+    scene.press("jxjx").await;
+    scene.reads(".list-count", "2 selected").await;
+    scene.click("button[value=merge]").await;
+    scene.reads(".toast-box", "Not done: only groups of one queue with the same reason can be merged.").await;
+    scene.reads(".list-count", "2 selected").await;
+}
+
+#[tokio::test]
 async fn groups_are_made_one_and_split_again() {
     let desk = Desk::open().await;
     let error = |text: &str, place| failed_with(fresh("orders", place), text);

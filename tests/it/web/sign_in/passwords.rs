@@ -44,6 +44,7 @@ async fn programs_are_told_and_forms_lead_to_the_page() {
     }
     let form = nobody.post(&desk, "/letters/actions", &[("action", "discard")]).await.expect(303);
     assert_eq!(form.header("location"), "/sign-in");
+    assert_eq!(Visit::default().get(&desk, "/login").await.expect(303).header("location"), "/sign-in");
     let htmx = nobody.with("hx-request", "true").with("hx-current-url", "http://127.0.0.1:8420/groups?sort=newest");
     let answer = htmx.get(&desk, "/groups?part=results").await.expect(401);
     assert_eq!(answer.header("hx-redirect"), "/sign-in?next=%2Fgroups%3Fsort%3Dnewest");

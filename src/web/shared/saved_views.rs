@@ -1,0 +1,168 @@
+//! Saved views: read as they come in, and with how many letters each shows.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use amqp_message::time::Timestamp;
+use axum::http::StatusCode;
+use uuid::Uuid;
+
+use super::search;
+use crate::{
+    domain::{
+        access::Right,
+        filter::Counted,
+        saved_view::{Keeper, LONGEST_NAME, MOST, SavedView, ViewContent},
+    },
+    services::audited_views::ViewChange,
+    store::{ChangeError, ViewRefusal},
+    web::{
+        AppState,
+        error::{
+            Gathered, WebError,
+            codes::FaultCode,
+            fault::{Fault, NO_NUL, Place},
+        },
+        input::path_id::missing,
+        query::{LetterQuery, Listed, Pairs, Parameters},
+        security::Visitor,
+        view::conflict::overtaken,
+    },
+};
+
+/// More letters of a view are not counted.
+const COUNTED: u64 = 1_000;
+/// A count is shown so long without being counted again.
+const FRESH: Duration = Duration::from_secs(15);
+/// An older one is not shown.
+const SHOWN: Duration = Duration::from_secs(10 * 60);
+/// Counts that are kept.
+const KEPT: usize = 10_000;
+
+/// Whose views they are who asks; nobody has any.
+pub fn keeper() -> Keeper {
+    let visitor = Visitor::current();
+    let is_admin = visitor.as_ref().is_some_and(|visitor| visitor.may(Right::Admin));
+    // A token that nobody has made, but the command line, has its own.
+    let name = visitor.map(|visitor| visitor.person().unwrap_or_else(|| visitor.name())).unwrap_or_default();
+    Keeper { name, is_admin }
+}
+
+/// Reads what is to be saved.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn read(app: &AppState, name: &str, query: &str, is_shared: bool) -> Result<ViewContent, WebError> {
+    let mut gathered = Gathered::default();
+    let name = name.trim();
+    gathered.take(check_name(name));
+    let pairs = Pairs::parse(query.trim_start_matches('?').as_bytes());
+    if pairs.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
+        gathered.add(WebError::field("query", FaultCode::Format, NO_NUL));
+    }
+    let of_search = LetterQuery::of_search(&pairs);
+    gathered.take(search::refused(&Place::field("query"), &search::mistakes(app, &of_search)));
+    let read = gathered.take(LetterQuery::read(pairs).map_err(in_query).map(Some)).unwrap_or_default();
+    gathered.end()?;
+    Ok(ViewContent { name: name.to_owned(), query: written(&read), is_shared })
+}
+
+fn check_name(name: &str) -> Result<(), WebError> {
+    let wrong = |code, why: String| Err(WebError::field("name", code, why));
+    if name.is_empty() {
+        wrong(FaultCode::Required, "it needs a name".to_owned())
+    } else if name.chars().count() > LONGEST_NAME {
+        wrong(FaultCode::Length, format!("it has more than {LONGEST_NAME} characters"))
+    } else if name.chars().any(char::is_control) {
+        wrong(FaultCode::Format, "it takes one line, without control characters".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+/// What is wrong with a parameter is wrong with the query.
+fn in_query(error: WebError) -> WebError {
+    let faults = error.faults.iter().map(|fault| Fault::new(Place::field("query"), fault.code, fault));
+    WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, faults.collect())
+}
+
+/// A list as it is saved: from its first page on.
+pub fn written(query: &LetterQuery) -> String {
+    let href = query.with(|query| query.limit = None).href();
+    href.split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default()
+}
+
+/// The list that was saved; none where this version cannot read it.
+pub fn list(view: &SavedView) -> Option<LetterQuery> {
+    LetterQuery::read(Pairs::parse(view.content.query.as_bytes())).ok()
+}
+
+/// The address of the list.
+pub fn href(view: &SavedView) -> String {
+    if view.content.query.is_empty() { "/letters".to_owned() } else { format!("/letters?{}", view.content.query) }
+}
+
+/// # Errors
+/// Why it was not changed.
+pub fn changed(change: ViewChange) -> Result<SavedView, WebError> {
+    let refusal = match change {
+        Ok(Ok(view)) => return Ok(view),
+        Ok(Err(refusal)) => refusal,
+        Err(ChangeError::Changed(changed)) => return Err(overtaken(&changed)),
+        Err(ChangeError::Store(error)) => return Err(error.into()),
+    };
+    Err(match refusal {
+        ViewRefusal::Missing => missing::<SavedView>(),
+        ViewRefusal::NameTaken => WebError::conflict("There is a view of this name already. Choose another name."),
+        ViewRefusal::TooMany => WebError::conflict(format!("There are {MOST} views already. Remove some first.")),
+    })
+}
+
+/// How many letters views show, as it was counted last. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct ViewCounts(Arc<Mutex<HashMap<CountKey, (Timestamp, Counted)>>>);
+
+/// A view, what it asks for, and what is seen by who asks.
+type CountKey = (Uuid, String, String);
+
+/// A count that is known, and whether it is time to count again.
+#[derive(Clone, Copy, Default)]
+pub struct KnownCount {
+    pub counted: Option<Counted>,
+    pub is_stale: bool,
+}
+
+impl ViewCounts {
+    /// The count of a view as far as it is known; nothing is counted.
+    pub fn known(&self, app: &AppState, view: &SavedView) -> KnownCount {
+        let now = app.clock.now();
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = counts.get(&key(app, view)).filter(|(at, _)| now.since(*at) < SHOWN);
+        let is_stale = known.is_none_or(|(at, _)| now.since(*at) >= FRESH);
+        KnownCount { counted: known.map(|(_, counted)| *counted), is_stale }
+    }
+
+    /// Counts, where that is not known well enough.
+    pub async fn count(&self, app: &AppState, view: &SavedView) -> Result<Option<Counted>, WebError> {
+        let known = self.known(app, view);
+        if !known.is_stale {
+            return Ok(known.counted);
+        }
+        let Some(query) = list(view).filter(|query| search::mistakes(app, query).is_empty()) else { return Ok(None) };
+        let now = app.clock.now();
+        let counted = app.store().count_at_most(&query.page_filter(now), COUNTED).await?;
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.len() >= KEPT {
+            counts.clear();
+        }
+        counts.insert(key(app, view), (now, counted));
+        Ok(Some(counted))
+    }
+}
+
+fn key(app: &AppState, view: &SavedView) -> CountKey {
+    (view.id, view.content.query.clone(), app.store().seen_within())
+}
