@@ -140,6 +140,11 @@ pub fn run() -> ExitCode {
         Ok(read) => read,
         Err(error) => return fail(&error, USAGE_ERROR),
     };
+    if notifies(&cli.command)
+        && let Err(error) = app::check_channels(&config)
+    {
+        return fail(&error, USAGE_ERROR);
+    }
     let filter = match logging::start(&config.log) {
         Ok(filter) => filter,
         Err(error) => return fail(&error, USAGE_ERROR),
@@ -156,9 +161,7 @@ pub fn run() -> ExitCode {
 }
 
 fn read(file: Option<&Path>) -> Result<(Config, Effective), ConfigError> {
-    let (config, effective) = config::trace(file, std::env::vars_os().filter_map(utf8_pair))?;
-    app::check_channels(&config)?;
-    Ok((config, effective))
+    config::trace(file, std::env::vars_os().filter_map(utf8_pair))
 }
 
 /// What has to work also where the configuration does not, as where packages are made.
@@ -169,6 +172,11 @@ fn without_configuration(command: &Command) -> Option<std::io::Result<ExitCode>>
         Command::Remote(command) => Some(Ok(remote::run(command))),
         _ => None,
     }
+}
+
+/// Whether it needs the channels: the others do without what is wrong with one.
+const fn notifies(command: &Command) -> bool {
+    matches!(command, Command::Serve { .. } | Command::Check | Command::Demo)
 }
 
 async fn execute(command: Command, config: Config, again: ReadAgain, pages: &Handle) -> anyhow::Result<ExitCode> {

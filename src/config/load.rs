@@ -162,9 +162,26 @@ fn toml_syntax(path: &Path, text: &str) -> Result<toml::Table, ConfigError> {
 fn strict(file: &toml::Table) -> Result<(), Mistake> {
     let read: Result<Config, _> = serde_path_to_error::deserialize(file.clone());
     let mistake = |error: serde_path_to_error::Error<toml::de::Error>| {
-        Mistake::at(error.path().to_string(), &without_value(error.inner().message().to_owned()))
+        Mistake::at(error.path().to_string(), &without_found(error.inner().message()))
     };
     read.map(drop).map_err(mistake)
+}
+
+/// What was expected, without what was found, which may be a secret in the wrong place.
+fn without_found(text: &str) -> String {
+    match text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
+        Some((found, expected)) => format!("invalid type: {}, expected {}", kind(&found), in_words(expected)),
+        None => without_value(text.to_owned()),
+    }
+}
+
+/// Where serde names a type of Rust.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "i64" | "u8" | "u16" | "u32" | "u64" | "usize" => "an integer",
+        "f64" => "a floating point number",
+        other => other,
+    }
 }
 
 /// How often queues are looked at, at most.

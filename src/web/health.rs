@@ -40,9 +40,6 @@ const DATABASE_PATIENCE: Duration = crash_point::patience(Duration::from_millis(
 /// What the database said longer ago says nothing any more.
 const TOLD_LONG_AGO: Duration = Duration::from_secs(60);
 
-/// What machines ask, by whatever name or address they know this server.
-pub const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
-
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/metrics", get(metrics))
 }

@@ -27,10 +27,9 @@ use crate::{
             codes::{FaultCode, ProblemCode},
             fault::{Fault, Place},
         },
-        health::PROBES,
         htmx::is_htmx,
         pages::{banner::Banner, shell::Shell, toast::Toast},
-        security::Visitor,
+        security::{PROBES, Visitor},
     },
 };
 

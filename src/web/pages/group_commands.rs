@@ -23,6 +23,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
+        htmx::is_htmx,
         input::FormPairs,
         orders::{self, groups::GroupOrderFields},
         query::{LetterQuery, Pairs},
@@ -54,7 +55,10 @@ pub async fn act(
         return Ok(lead_to(&about_letters(ids, all, back), &headers));
     }
     if fields.action == MERGE {
-        return Ok(redirect(&back, &group_merges::merge(&app, &user, &ids).await?, &headers));
+        return match group_merges::merge(&app, &user, &ids).await {
+            Ok(toast) => Ok(redirect(&back, &toast, &headers)),
+            Err(error) => not_done(error, &back, &headers),
+        };
     }
     // Before a length of time is counted from: it is told as it was chosen.
     let now = app.clock.now();
@@ -62,7 +66,11 @@ pub async fn act(
     let command = match &*fields.action {
         "ticket" => orders::groups::ticket(&pairs.take("ticket")?.unwrap_or_default()),
         _ => fields.command(&app, &user, &groups).await,
-    }?;
+    };
+    let command = match command {
+        Ok(command) => command,
+        Err(error) => return not_done(error, &back, &headers),
+    };
     let toast = match app.triage.act_on_groups(&ids, &command, &expected, &user).await {
         Ok((report, at)) => {
             let toast = tell(&command, &report, now);
@@ -72,6 +80,18 @@ pub async fn act(
         Err(ChangeError::Store(error)) => return Err(error.into()),
     };
     Ok(redirect(&back, &toast, &headers))
+}
+
+/// Scripts leave the page as it is, with what was chosen or typed; without them one is where one was.
+fn not_done(mut error: WebError, back: &str, headers: &HeaderMap) -> Result<Response, WebError> {
+    if !error.status.is_client_error() {
+        return Err(error);
+    }
+    error.detail = format!("Not done: {}.", error.detail);
+    match is_htmx(headers) {
+        true => Err(error),
+        false => Ok(redirect(back, &Toast::failed(error.detail), headers)),
+    }
 }
 
 fn take_ids(pairs: &mut Pairs) -> Result<Vec<GroupId>, WebError> {

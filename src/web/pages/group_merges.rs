@@ -21,14 +21,10 @@ use crate::{
 
 /// Merges the groups that are selected in the list.
 pub async fn merge(app: &AppState, user: &Actor, ids: &[GroupId]) -> Result<Toast, WebError> {
-    let (merged, at) = app.triage.merge_groups(ids, user).await?.map_err(|refusal| refused(&refusal))?;
+    let (merged, at) =
+        app.triage.merge_groups(ids, user).await?.map_err(|refusal| WebError::conflict(refusal.to_string()))?;
     let text = format!("Merged {} into one.", number::plural(ids.len() as u64, "group"));
     Ok(Toast::done(text).undone_for(merged.from, at))
-}
-
-/// The page stays as it is, with what was chosen or typed.
-pub fn refused(refusal: &impl ToString) -> WebError {
-    WebError::conflict(report::not_done([&*refusal.to_string()]))
 }
 
 /// Makes a group that was merged a group of its own again, and leads to it.

@@ -8,7 +8,6 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     fragment::answer,
     group::need,
-    group_merges::refused,
     part::MainPart,
     redirect::redirect,
     shell::{Page, Shell},
@@ -152,7 +151,9 @@ pub async fn split(
     if let Some((field, why)) = new.mistake() {
         return Err(WebError::field(field, FaultCode::Format, why));
     }
-    app.group_splits.split(id, &new, &user).await?.map_err(|refusal| refused(&refusal))?;
+    let split = app.group_splits.split(id, &new, &user).await?;
+    // The page stays as it is, with what was chosen.
+    split.map_err(|refusal| WebError::conflict(report::not_done([&*refusal.to_string()])))?;
     let parts = number::plural(new.values.len() as u64, "part");
     let toast = Toast::done(format!("Split into {parts}. Dead letters follow one by one."));
     Ok(redirect(&href(id), &toast, &headers))

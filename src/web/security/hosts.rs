@@ -17,8 +17,10 @@ use axum::{
 use crate::web::{
     WebSettings,
     error::{WebError, codes::FaultCode},
-    health::PROBES,
 };
+
+/// What machines ask, by whatever name or address they know this server.
+pub const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// The hosts that are ours.
 #[derive(Clone)]

@@ -19,7 +19,7 @@ pub use cookies::{PrivateCookie, cookie};
 pub use cross_site::refuse_other_sites;
 pub use guard::{guard, sign_in_page};
 pub use headers::set_headers;
-pub use hosts::{Hosts, refuse_foreign_hosts};
+pub use hosts::{Hosts, PROBES, refuse_foreign_hosts};
 pub use identity::{client_of, has_token, visitor_of};
 pub use own_path::own_path;
 pub use store::GuardedStore;

@@ -9,7 +9,7 @@ use axum::{
 
 use crate::web::{
     error::{WebError, codes::ProblemCode},
-    health::PROBES,
+    security::PROBES,
 };
 
 const WHY: &str = "Too many connections; try again in a moment.";

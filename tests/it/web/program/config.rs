@@ -43,6 +43,26 @@ fn a_value_of_the_wrong_type_is_named_with_what_it_takes() {
     check_file("[retry]\njitter = \"much\"", &["retry.jitter", "float"]);
     check_file("[web]\nlisten = [1]", &["web.listen", "string"]);
     check_file("brokers = 7", &["brokers", "map"]);
+    // In the environment all is text; here it is not.
+    check_file("[brokers.main]\nprefetch = \"5\"", &["brokers.main.prefetch", "integer"]);
+    check_file("[brokers.main]\ndeclare = \"true\"", &["brokers.main.declare", "boolean"]);
+    let said = refused(dlo(&["check"]).config("[notify.pagerduty]\nrouting_key = 123456789"));
+    assert!(said.contains("notify.pagerduty.routing_key") && !said.contains("123456789"), "{said}");
+}
+
+#[test]
+fn a_channel_that_cannot_be_one_is_named() {
+    check_file("[notify.slack]\nwebhook_url = \"hooks\"", &["notify.slack.webhook_url", "https://"]);
+    check_file("[notify.digests.a]\nchannel = \"#ops\"", &["notify.digests.a.channel", "notify.slack.token"]);
+    let webhook = "[notify.webhook]\nurl = \"https://h/\"\nsecret = \"hunter2\"";
+    check_file(webhook, &["notify.webhook.secret", "whsec_"]);
+    let said = refused(dlo(&["serve"]).config(webhook));
+    assert!(said.contains("notify.webhook.secret") && !said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn a_team_without_queues_and_brokers_is_none() {
+    check_file("[auth.teams.pay]\noperator = [\"ops\"]", &["auth.teams.pay", "queues"]);
 }
 
 #[test]
