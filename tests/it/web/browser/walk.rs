@@ -1,9 +1,13 @@
 //! Every link of every page, and the way back: a page stays one page.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use serde_json::{Value, json};
 
 use super::{
     super::{
+        api_groups::ended,
+        dead::dead_somewhere,
         desk::Desk,
         groups::{alike, sort},
     },
@@ -12,8 +16,8 @@ use super::{
 };
 use crate::support::soak;
 
-const PAGES: [&str; 9] =
-    ["/", "/letters", "/groups", "/scheduled", "/queues", "/schemas", "/rules", "/digests", "/activity"];
+const PAGES: [&str; 10] =
+    ["/", "/letters", "/groups", "/scheduled", "/queues", "/schemas", "/rules", "/digests", "/activity", "/jobs"];
 
 /// The addresses in the main part that are pages, without what is saved or belongs to others; and with each, what htmx goes
 /// by when it is clicked on, of its own and of what it is in.
@@ -36,6 +40,8 @@ const IS_ONE_PAGE: &str = "(() => {
     return mains === 1 && navs === 1 && twice.length === 0 && said > 0
         ? '' : `${mains} main parts, ${navs} navigations, ${said} characters, twice: ${twice.slice(0, 5)}`;
 })()";
+
+const HEADING: &str = "document.querySelector('#main h1')?.innerText";
 
 /// What only says which of the same things are shown.
 const FILTERS: [&str; 13] = [
@@ -73,14 +79,24 @@ async fn links(scene: &Scene) -> Vec<(String, String)> {
     serde_json::from_value(scene.ask(LINKS).await).unwrap()
 }
 
+/// A job about a group, which refuses its letter.
+async fn refused_by_a_job(desk: &Desk) {
+    let letter = desk.receive(dead_somewhere()).await;
+    sort(desk).await;
+    let order = json!({"action": "retry", "filter": {"group": desk.letter(letter).await["group"]}});
+    ended(desk, desk.post("/api/v1/actions", &order).await.expect(202).json()).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_link_leads_to_one_page_and_back() {
     let desk = Desk::open().await;
     alike(&desk, "orders", "no rate", 3).await;
     let ids = letters(&desk, "mail", 2).await;
     sort(&desk).await;
-    desk.post(&format!("/api/v1/letters/{}/retry", ids[0]), &serde_json::json!({"delay": "1h"})).await.expect(200);
+    desk.post(&format!("/api/v1/letters/{}/retry", ids[0]), &json!({"delay": "1h"})).await.expect(200);
+    refused_by_a_job(&desk).await;
     let Some(scene) = Scene::over(&desk).await else { return };
+    let mut headings: HashMap<String, Value> = HashMap::new();
     let mut pages: VecDeque<String> = PAGES.iter().map(|page| (*page).to_owned()).collect();
     let (mut seen, mut clicked) = (BTreeSet::new(), BTreeSet::new());
     while let Some(page) = pages.pop_front() {
@@ -89,6 +105,9 @@ async fn every_link_leads_to_one_page_and_back() {
         }
         scene.open(&page).await;
         check(&scene, &page).await;
+        if let Some(heading) = headings.get(&page) {
+            assert_eq!(scene.ask(HEADING).await, *heading, "of {page} where a link had led to it");
+        }
         let here = scene.address().await;
         for (link, goes_by) in links(&scene).await {
             // What leads to the same by the same does so from each page.
@@ -98,8 +117,11 @@ async fn every_link_leads_to_one_page_and_back() {
             }
             let click = "(href) => [...document.querySelectorAll('#main a[href]')]
                 .find((link) => link.getAttribute('href') === href)?.click() ?? true";
-            scene.ask(&format!("({click})({})", serde_json::json!(link))).await;
+            scene.ask(&format!("({click})({})", json!(link))).await;
             check(&scene, &format!("{page}, then {link}")).await;
+            let meant = scene.ask(&format!("decodeURIComponent({})", json!(link))).await;
+            assert_eq!(json!(scene.address().await), meant, "from {page}");
+            headings.insert(link.clone(), scene.ask(HEADING).await);
             pages.push_back(link.clone());
             if scene.address().await != here {
                 scene.back().await;
