@@ -13,6 +13,7 @@ pub use self::{
 use super::{
     actor::Actor,
     command::{Command, CommandReport, Refusal},
+    letter::LetterId,
     pacing::Stage,
 };
 
@@ -47,7 +48,7 @@ pub struct Job {
     pub failed: u64,
     /// Letters that were no longer what was meant when it came to them: somebody else had dealt with them.
     pub skipped: u64,
-    /// Why letters were refused, one sentence each.
+    /// Why letters were refused, one sentence each, after its id.
     pub errors: Vec<String>,
 }
 
@@ -146,6 +147,11 @@ impl Job {
         self.errors.extend(failed.iter().take(room).map(|(letter, refusal)| format!("{letter}: {refusal}")));
     }
 
+    /// Letters that were refused, as far as it lists them, and why.
+    pub fn refused(&self) -> impl Iterator<Item = (Option<LetterId>, &str)> {
+        self.errors.iter().map(|error| refused(error))
+    }
+
     /// Letters that it has come to.
     pub const fn over(&self) -> u64 {
         self.done + self.failed + self.skipped
@@ -170,5 +176,24 @@ impl Job {
         if self.state == JobState::Running {
             self.state = JobState::Cancelled;
         }
+    }
+}
+
+/// Which letter one of its errors names, if any, and why it was refused.
+fn refused(error: &str) -> (Option<LetterId>, &str) {
+    let named = error.split_once(": ").and_then(|(id, why)| Some((id.parse().ok()?, why)));
+    named.map_or((None, error), |(letter, why)| (Some(letter), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_letter_is_named_where_an_error_names_one() {
+        let id = "0192f1c4-0000-7000-8000-000000000000";
+        let error = format!("{id}: it is retried: see there");
+        assert_eq!(refused(&error), (id.parse().ok(), "it is retried: see there"));
+        assert_eq!(refused("database: gone"), (None, "database: gone"));
     }
 }

@@ -218,7 +218,7 @@ fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
         return Toast::failed(format!("{none} any more."));
     }
     // A job tells them letter by letter.
-    let reasons = job.errors.iter().map(|error| error.split_once(": ").map_or(error.as_str(), |(_, why)| why));
+    let reasons = job.refused().map(|(_, why)| why);
     match report::told(command, status, job.done, job.failed, reasons) {
         Ok(text) => Toast::done(text),
         Err(text) => Toast::failed(text),

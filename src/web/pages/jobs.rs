@@ -120,7 +120,7 @@ pub async fn show(
     let JobOutcomes { letters, failures, not_sent } = app.job_outcomes(&record).await?;
     let total = record.progress.failed_again;
     let mut job = view(&app, &record, &letters).await?;
-    job.can_undo &= !matches!(app.triage.undo(id, &user).await?, Err(NoUndo::NothingLeft));
+    job.can_undo = job.can_undo && !matches!(app.triage.undo(id, &user).await?, Err(NoUndo::NothingLeft));
     let page = JobPage {
         shell: visit.at(job.href.clone(), Shell::load(&app, Page::Jobs).await?),
         failures: failures.iter().map(|failure| FailureRow::new(failure, total)).collect(),

@@ -6,9 +6,7 @@ use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    group, number,
-    refused::RefusedLetter,
-    silence, text,
+    group, number, silence, text,
     time::{self, Moment},
 };
 use crate::{
@@ -16,6 +14,7 @@ use crate::{
         command::Command,
         group::Group,
         job::{APPLY_RULES, Bulk, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
+        letter::LetterId,
         number::exact,
         pacing::{Canary, Pace, Pacing, Stage},
     },
@@ -54,7 +53,8 @@ pub struct JobView {
     pub can_resume: bool,
     pub can_cancel: bool,
     pub can_undo: bool,
-    pub refused: Vec<RefusedLetter>,
+    /// Letters that were refused, where it names them, and why.
+    pub refused: Vec<(Option<LetterId>, String)>,
     pub refused_left_out: u64,
 }
 
@@ -111,7 +111,7 @@ impl JobView {
             can_resume: job.state == JobState::Paused,
             can_cancel: goes_on || (is_retry && is_unsent(job.state, &outcome)),
             can_undo: !goes_on && can_undo(record, &outcome),
-            refused: job.errors.iter().take(20).map(|error| RefusedLetter::read(error)).collect(),
+            refused: job.refused().take(20).map(|(letter, why)| (letter, text::one_line(why))).collect(),
             refused_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
             is_retry,
             is_under_way,

@@ -37,7 +37,6 @@ pub mod postmark;
 pub mod preflight;
 pub mod queue;
 pub mod queue_page;
-pub mod refused;
 pub mod report;
 pub mod retry_outcomes;
 pub mod row;
