@@ -63,7 +63,7 @@ pub enum TokenCommand {
         /// Only for the queues of this team of [auth.teams]; may be repeated
         #[arg(long = "team", value_name = "TEAM")]
         teams: Vec<String>,
-        /// How long it lasts, as 90d; `never` for one that does not expire
+        /// How long it lasts, as 90d, at most 3650d; `never` for one that does not expire
         #[arg(long, default_value = "90d", value_parser = lasts)]
         expires: Lasts,
     },

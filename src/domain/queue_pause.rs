@@ -20,6 +20,11 @@ pub struct QueuePause {
     pub at: Timestamp,
 }
 
+/// Whether one of these is of that queue.
+pub fn is_paused(pauses: &[QueuePause], broker: &str, queue: &str) -> bool {
+    pauses.iter().any(|pause| pause.is_of(broker, queue))
+}
+
 impl QueuePause {
     pub fn is_of(&self, broker: &str, queue: &str) -> bool {
         self.broker == broker && self.queue == queue

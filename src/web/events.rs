@@ -18,11 +18,10 @@ use tokio::{
 };
 
 use super::{
-    AppState,
     pages::banner,
     security::{Peer, Visitor, visitor_of},
 };
-use crate::{config::AuthMode, domain::access::Right, services::change_feed::Changes};
+use crate::{config::AuthMode, domain::access::Right, services::change_feed::Changes, web::state::AppState};
 
 /// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 
-use super::AppState;
+use crate::web::state::AppState;
 
 /// What axum makes of the future of each handler.
 type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;

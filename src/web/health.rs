@@ -1,12 +1,7 @@
 //! What machines ask: alive, ready, numbers.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use amqp_message::time::Timestamp;
 use axum::{
     Json, Router,
     extract::{FromRequestParts, State},
@@ -17,7 +12,6 @@ use serde::Serialize;
 use tokio::{sync::oneshot, time::timeout};
 
 use super::{
-    AppState,
     handlers::get,
     security::{Peer, has_token, visitor_of},
     view::time::timestamp,
@@ -27,18 +21,15 @@ use crate::{
     crash_point,
     domain::{
         access::Right,
-        filter::FacetCount,
         health::{Condition, Status},
-        letter::Importance,
     },
-    metrics::{DatabaseObservation, HealthObservation, Observation},
+    metrics::{HealthObservation, Observation},
     store::StoreError,
+    web::state::{AppState, last_figures::DatabaseFigures},
 };
 
 /// Who asks for metrics waits no longer for the database than this; then what it said last has to do.
 const DATABASE_PATIENCE: Duration = crash_point::patience(Duration::from_millis(500));
-/// What the database said longer ago says nothing any more.
-const TOLD_LONG_AGO: Duration = Duration::from_secs(60);
 
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/metrics", get(metrics))
@@ -145,28 +136,6 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     ([(header::CONTENT_TYPE, OPEN_METRICS)], app.metrics.encode()).into_response()
 }
 
-/// What the database said last to who asked for metrics; cheap to clone.
-#[derive(Clone, Default)]
-pub struct LastFigures {
-    /// Held by whoever asks the database.
-    asking: Arc<tokio::sync::Mutex<()>>,
-    last: Arc<Mutex<Option<Told>>>,
-}
-
-/// When it said what.
-type Told = (Timestamp, Arc<DatabaseFigures>);
-
-impl LastFigures {
-    fn keep(&self, at: Timestamp, figures: &Arc<DatabaseFigures>) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, Arc::clone(figures)));
-    }
-
-    fn recent(&self, now: Timestamp) -> Option<Arc<DatabaseFigures>> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().filter(|(at, _)| now.since(*at) < TOLD_LONG_AGO).map(|(_, figures)| Arc::clone(figures))
-    }
-}
-
 /// What the database says; where that takes long, what it said last, and nothing where it is known to be away.
 async fn database_figures(app: &Arc<AppState>) -> Option<Arc<DatabaseFigures>> {
     let is_there = timeout(DATABASE_PATIENCE, app.store.whole().is_there());
@@ -174,12 +143,12 @@ async fn database_figures(app: &Arc<AppState>) -> Option<Arc<DatabaseFigures>> {
         return None;
     }
     // Only one asks at a time, and goes on when nobody waits any more.
-    let Ok(asking) = Arc::clone(&app.figures.asking).try_lock_owned() else {
+    let Some(asking) = app.figures.asking() else {
         return app.figures.recent(app.clock.now());
     };
     let (worker, (tell, told)) = (Arc::clone(app), oneshot::channel());
     app.tasks.spawn(async move {
-        let read = DatabaseFigures::read(&worker).await.ok().map(Arc::new);
+        let read = read_figures(&worker).await.ok().map(Arc::new);
         if let Some(figures) = &read {
             worker.figures.keep(worker.clock.now(), figures);
         }
@@ -192,47 +161,19 @@ async fn database_figures(app: &Arc<AppState>) -> Option<Arc<DatabaseFigures>> {
     }
 }
 
-/// What the database says at the moment.
-struct DatabaseFigures {
-    facets: Vec<FacetCount>,
-    oldest_open: Vec<(Importance, Timestamp)>,
-    groups_open: u64,
-    open_incidents: Vec<(Importance, u64)>,
-    queues_without_consumers: Vec<(String, String)>,
-    notifications_waiting: u64,
-    oldest_notification: Option<Timestamp>,
-    /// Only those of the configuration: one that was renamed would be missed for ever.
-    digests_sent: Vec<(String, Timestamp)>,
-}
-
-impl DatabaseFigures {
-    async fn read(app: &AppState) -> Result<Self, StoreError> {
-        let store = app.store.whole();
-        let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
-        let mut digests_sent = store.digests_sent().await?;
-        digests_sent.retain(|(name, _)| app.digests.plan(Some(name)).is_ok());
-        Ok(Self {
-            facets: store.facets().await?,
-            oldest_open: store.oldest_open().await?,
-            groups_open: store.open_groups().await?.iter().sum(),
-            open_incidents: store.count_open_incidents().await?,
-            queues_without_consumers: store.queues_without_consumers().await?,
-            notifications_waiting,
-            oldest_notification,
-            digests_sent,
-        })
-    }
-
-    fn as_observed(&self) -> DatabaseObservation<'_> {
-        DatabaseObservation {
-            facets: &self.facets,
-            oldest_open: &self.oldest_open,
-            groups_open: self.groups_open,
-            open_incidents: &self.open_incidents,
-            queues_without_consumers: &self.queues_without_consumers,
-            notifications_waiting: self.notifications_waiting,
-            oldest_notification: self.oldest_notification,
-            digests_sent: &self.digests_sent,
-        }
-    }
+async fn read_figures(app: &AppState) -> Result<DatabaseFigures, StoreError> {
+    let store = app.store.whole();
+    let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
+    let mut digests_sent = store.digests_sent().await?;
+    digests_sent.retain(|(name, _)| app.digests.plan(Some(name)).is_ok());
+    Ok(DatabaseFigures {
+        facets: store.facets().await?,
+        oldest_open: store.oldest_open().await?,
+        groups_open: store.open_groups().await?.iter().sum(),
+        open_incidents: store.count_open_incidents().await?,
+        queues_without_consumers: store.queues_without_consumers().await?,
+        notifications_waiting,
+        oldest_notification,
+        digests_sent,
+    })
 }

@@ -21,7 +21,6 @@ use utoipa::ToSchema;
 use crate::{
     config::AuthMode,
     web::{
-        AppState,
         error::{
             WebError,
             codes::{FaultCode, ProblemCode},
@@ -30,6 +29,7 @@ use crate::{
         htmx::is_htmx,
         pages::{banner::Banner, shell::Shell, toast::Toast},
         security::{PROBES, Visitor},
+        state::AppState,
     },
 };
 

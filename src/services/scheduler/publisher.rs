@@ -20,6 +20,7 @@ use crate::{
         broker::ConnectionState,
         letter::LetterId,
         lifecycle::recognition::OWN_RETRIES,
+        queue_pause::is_paused,
         retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
     },
     rabbitmq::{ConnectionWatch, Lane, PublishOutcome, PublishingSession, SessionError, outgoing, reconnect::Backoff},
@@ -199,11 +200,7 @@ fn prepare(
 /// say, nothing is.
 async fn paused(scheduler: &Scheduler, window: Vec<ClaimedRetry>) -> (Vec<ClaimedRetry>, Vec<ClaimedRetry>) {
     match scheduler.store.queue_pauses().await {
-        Ok(pauses) => {
-            let is_paused =
-                |claimed: &ClaimedRetry| pauses.iter().any(|it| it.is_of(&scheduler.broker, &claimed.queue));
-            window.into_iter().partition(is_paused)
-        }
+        Ok(pauses) => window.into_iter().partition(|claimed| is_paused(&pauses, &scheduler.broker, &claimed.queue)),
         Err(error) => {
             tracing::warn!(broker.name = scheduler.broker, error = %error, "paused queues cannot be read yet");
             (window, Vec::new())

@@ -21,6 +21,10 @@ const PREFIX: &str = "dlo_";
 /// Tokens that one user can have, so that all of them can be listed and looked through.
 const MOST: usize = 50;
 
+/// How long a token lasts at most, unless it does not expire.
+const LONGEST: Duration = Duration::from_secs(LONGEST_DAYS * 24 * 60 * 60);
+const LONGEST_DAYS: u64 = 3_650;
+
 /// A token that somebody wants.
 pub struct WantedToken<'a> {
     pub name: &'a str,
@@ -73,6 +77,10 @@ impl Tokens {
         if !wanted.teams.is_empty() && wanted.scopes.contains(&Scope::Admin) {
             let why = "the scope admin is not for a team: policies, rules and schemas hold for all queues";
             return Err(TokenError::Unfit(why.to_owned()));
+        }
+        if wanted.lasts.is_some_and(|lasts| lasts > LONGEST) {
+            let why = format!("a token lasts {LONGEST_DAYS} days at most, or does not expire");
+            return Err(TokenError::Unfit(why));
         }
         if let Some(owner) = &wanted.owner {
             check_owner(owner, &wanted.scopes).map_err(TokenError::Unfit)?;

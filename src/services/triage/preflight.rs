@@ -14,6 +14,7 @@ use crate::{
         group::{Group, GroupFilter},
         letter::Status,
         preflight::{Preflight, TargetQueue},
+        queue_pause::is_paused,
         rights::{QueueScope, Right},
     },
     store::{StoreError, StoreReader},
@@ -158,7 +159,7 @@ async fn targets(
     let target = |((broker, name), letters): ((&str, &str), u64)| {
         let place = levels.iter().position(|watched| watched.broker == broker && watched.level.name == name);
         let level = place.map(|place| levels.swap_remove(place).level);
-        let is_paused = pauses.iter().any(|pause| pause.is_of(broker, name));
+        let is_paused = is_paused(&pauses, broker, name);
         let is_missing = level.is_none() && seen.includes(broker, name) && answers(broker);
         TargetQueue { broker: broker.to_owned(), name: name.to_owned(), letters, level, is_missing, is_paused }
     };

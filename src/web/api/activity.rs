@@ -10,11 +10,11 @@ use super::words;
 use crate::{
     domain::activity::ActivityEntry,
     web::{
-        AppState,
         error::WebError,
         input::Query,
         query::{ActivityQuery, Listed},
         shared::audit_subjects,
+        state::AppState,
         view::{
             activity::{Sentence, Subjects},
             time::timestamp,

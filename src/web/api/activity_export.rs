@@ -14,7 +14,7 @@ use super::{activity::ActivityItem, reply};
 use crate::{
     domain::activity::{ActivityEntry, ActivityFilter},
     store::{StoreError, StoreReader},
-    web::{AppState, error::WebError, input::Query, query::ActivityExport, shared::audit_subjects},
+    web::{error::WebError, input::Query, query::ActivityExport, shared::audit_subjects, state::AppState},
 };
 
 /// Lines that are read at a time.

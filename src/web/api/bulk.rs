@@ -19,7 +19,6 @@ use super::{
 use crate::{
     domain::{command::Command, job::Bulk, letter::LetterId},
     web::{
-        AppState,
         error::{Gathered, WebError, codes::FaultCode},
         input::call_body::{Call, CallBody, JsonBody},
         orders::{
@@ -30,6 +29,7 @@ use crate::{
         security::CurrentUser,
         server::background,
         shared::search,
+        state::AppState,
     },
 };
 

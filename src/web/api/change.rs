@@ -10,7 +10,6 @@ use super::{letter::summary, model::LetterItem, reply, words};
 use crate::{
     domain::{command::Command, letter::Letter},
     web::{
-        AppState,
         error::{Gathered, WebError},
         input::{
             call_body::{Call, CallBody, JsonBody},
@@ -19,6 +18,7 @@ use crate::{
         },
         orders::letters::{read_note, read_set_importance, read_type},
         security::CurrentUser,
+        state::AppState,
     },
 };
 

@@ -25,7 +25,6 @@ use crate::{
     },
     services::decoding::{confirmed::Confirmed, reading::EditedAs},
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::{
             call_body::{Call, CallBody, JsonBody},
@@ -35,6 +34,7 @@ use crate::{
         orders::letters::{read_note, read_retry},
         problem::Problem,
         security::{CurrentUser, Visitor},
+        state::AppState,
     },
 };
 

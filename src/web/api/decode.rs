@@ -18,10 +18,10 @@ use super::words;
 use crate::{
     services::decoding::{reading::Reading, request::DecodeRequest},
     web::{
-        AppState,
         error::{Gathered, WebError, codes::FaultCode},
         input::call_body::{Call, CallBody, JsonBody},
         problem::Problem,
+        state::AppState,
     },
 };
 

@@ -12,13 +12,13 @@ use crate::{
     domain::notification::NotificationState,
     store::{DigestPlace, DigestRecord},
     web::{
-        AppState,
         error::WebError,
         input::{
             Query,
             path_id::{PathId, missing},
         },
         query::{DigestQuery, Listed, listed_page},
+        state::AppState,
         view::time::timestamp,
     },
 };

@@ -13,7 +13,6 @@ use super::{digest_report::Report, reply::made_at};
 use crate::{
     services::digests::Plan,
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::{
             Query,
@@ -21,6 +20,7 @@ use crate::{
         },
         query::{Page, Paging},
         security::CurrentUser,
+        state::AppState,
         view::{policy::typed_duration, time::timestamp},
     },
 };

@@ -15,13 +15,13 @@ use super::doc_schema::{FieldDoc, Schemas, plain};
 use crate::{
     rabbitmq::topology::shell,
     web::{
-        AppState,
         error::{
             WebError,
             codes::{FaultCode, ProblemCode},
         },
         pages::shell::{Page, Shell},
         security::{Visitor, missing_right},
+        state::AppState,
     },
 };
 

@@ -19,12 +19,12 @@ use crate::{
         triage::edits::check_header,
     },
     web::{
-        AppState,
         error::{
             Gathered, WebError,
             codes::FaultCode,
             fault::{Fault, Place},
         },
+        state::AppState,
     },
 };
 

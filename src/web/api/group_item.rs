@@ -18,10 +18,10 @@ use crate::{
         version::{Version, Versioned},
     },
     web::{
-        AppState,
         error::WebError,
         input::{path_id::missing, precondition::ETag},
         security::Visitor,
+        state::AppState,
         view::time::timestamp,
     },
 };

@@ -17,7 +17,6 @@ use crate::{
         merge::MergeRefusal,
     },
     web::{
-        AppState,
         error::WebError,
         input::{
             call_body::{Call, CallBody, JsonBody},
@@ -26,6 +25,7 @@ use crate::{
         },
         problem::Problem,
         security::CurrentUser,
+        state::AppState,
         view::conflict::overtaken,
     },
 };

@@ -21,7 +21,6 @@ use crate::{
     },
     services::group_splits::{FieldValues, NewSplit},
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::{
             call_body::{Call, CallBody, JsonBody},
@@ -30,6 +29,7 @@ use crate::{
         },
         problem::Problem,
         security::CurrentUser,
+        state::AppState,
         view::conflict::overtaken,
     },
 };

@@ -22,7 +22,6 @@ use crate::{
     },
     store::ChangeError,
     web::{
-        AppState,
         error::{Gathered, WebError, codes::FaultCode},
         input::{
             call_body::{Call, CallBody, JsonBody},
@@ -35,6 +34,7 @@ use crate::{
         },
         problem::Problem,
         security::CurrentUser,
+        state::AppState,
         view::conflict::overtaken,
     },
 };

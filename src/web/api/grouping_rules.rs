@@ -12,7 +12,6 @@ use crate::{
     domain::{grouping_rule::GroupingRule, merge::KnownGroup},
     services::grouping_rules::{NewGroupingRule, Preview, WouldMerge},
     web::{
-        AppState,
         error::WebError,
         input::{
             Query,
@@ -22,6 +21,7 @@ use crate::{
         orders::grouping_rule::{check, wrong_with},
         query::{Page, Paging},
         security::CurrentUser,
+        state::AppState,
         view::time::timestamp,
     },
 };

@@ -20,7 +20,6 @@ use crate::{
     },
     store::ChangeError,
     web::{
-        AppState,
         error::{Gathered, WebError},
         input::{
             Query,
@@ -31,6 +30,7 @@ use crate::{
         orders::{self, letters::read_note},
         query::{GroupQuery, Listed},
         security::CurrentUser,
+        state::AppState,
         view::conflict::overtaken,
     },
 };

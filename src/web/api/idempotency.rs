@@ -21,7 +21,6 @@ use crate::{
     domain::actor::Actor,
     store::{KeptAnswer, KeyClaim, KeyedCall},
     web::{
-        AppState,
         error::{
             WebError,
             codes::{FaultCode, ProblemCode},
@@ -30,6 +29,7 @@ use crate::{
         },
         input::read_body,
         security::{CurrentUser, Visitor},
+        state::AppState,
     },
 };
 

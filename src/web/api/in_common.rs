@@ -13,13 +13,13 @@ use crate::{
     domain::group::Group,
     services::causes::InCommon,
     web::{
-        AppState,
         error::WebError,
         input::path_id::{PathId, missing},
         problem::Problem,
         query::LetterQuery,
         security::Visitor,
         shared::search::Searched,
+        state::AppState,
         view::in_common::says,
     },
 };

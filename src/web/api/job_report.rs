@@ -23,10 +23,10 @@ use crate::{
         job::{Job, NotSent},
     },
     web::{
-        AppState,
         error::WebError,
         input::path_id::PathId,
         shared::job_outcomes::{JobFailures, JobOutcomes},
+        state::AppState,
     },
 };
 

@@ -20,7 +20,6 @@ use crate::{
         pacing::{Pacing, Stage},
     },
     web::{
-        AppState,
         error::WebError,
         input::{
             Query,
@@ -30,6 +29,7 @@ use crate::{
         query::{JobQuery, Listed, listed_page},
         security::CurrentUser,
         server::background,
+        state::AppState,
         view::{job::begins_at, silence::Silence, time::timestamp},
     },
 };

@@ -25,7 +25,6 @@ use crate::{
         version::Versioned,
     },
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::{
             Query,
@@ -39,6 +38,7 @@ use crate::{
         },
         security::{CurrentUser, Visitor},
         shared::{payload, remarks},
+        state::AppState,
     },
 };
 

@@ -11,11 +11,11 @@ use crate::{
     domain::{filter::PageRequest, letter::LetterSummary},
     services::columns,
     web::{
-        AppState,
         error::WebError,
         problem::Problem,
         query::{LetterQuery, Listed},
         shared::search::Searched,
+        state::AppState,
     },
 };
 

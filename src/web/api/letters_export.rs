@@ -24,12 +24,12 @@ use crate::{
         letter::LetterSummary,
     },
     web::{
-        AppState,
         error::WebError,
         problem::Problem,
         query::{LetterQuery, Listed, described::described, form, parameters},
         security::{CurrentUser, Visitor},
         shared::{remarks, search::Searched},
+        state::AppState,
     },
 };
 

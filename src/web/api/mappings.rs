@@ -15,7 +15,6 @@ use crate::{
     },
     services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
-        AppState,
         error::{Gathered, WebError, codes::FaultCode},
         input::{
             Query,
@@ -27,6 +26,7 @@ use crate::{
         problem::Problem,
         query::{Page, Paging},
         security::CurrentUser,
+        state::AppState,
         view::time::timestamp,
     },
 };

@@ -12,7 +12,6 @@ use crate::{
     domain::marker::{Marker, MarkerPlace},
     services::triage::markers::NewMarker,
     web::{
-        AppState,
         error::WebError,
         input::{
             Query,
@@ -22,6 +21,7 @@ use crate::{
         orders::{marker::MarkerDraft, marker_removal},
         query::{Listed, MarkerQuery, listed_page},
         security::CurrentUser,
+        state::AppState,
         view::time::timestamp,
     },
 };

@@ -62,12 +62,14 @@ use head::Heads;
 use operations::operations;
 
 use super::{
-    AppState,
     handlers::get,
     input::{EDIT_LIMIT, body_limit, decode_limit},
     security::PrivateCookie,
 };
-use crate::{config::AuthMode, web::input::upload};
+use crate::{
+    config::AuthMode,
+    web::{input::upload, state::AppState},
+};
 
 pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let settings = &app.settings;

@@ -6,7 +6,7 @@ use axum::routing::MethodRouter;
 use utoipa::openapi::HttpMethod;
 use utoipa_axum::PathItemExt;
 
-use crate::web::{AppState, handlers::AnyHandler};
+use crate::web::{handlers::AnyHandler, state::AppState};
 
 /// As `routes!` of `utoipa_axum`, of handlers that the router sees as one type.
 macro_rules! operations {

@@ -15,7 +15,6 @@ use crate::{
     },
     services::policies::PolicyError,
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::{
             Query,
@@ -27,6 +26,7 @@ use crate::{
         problem::Problem,
         query::{Page, Paging},
         security::CurrentUser,
+        state::AppState,
         view::{
             policy::{in_full, typed_duration},
             time::timestamp,

@@ -19,10 +19,10 @@ use crate::{
         preflight::{Preflight, TargetQueue},
     },
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::call_body::{Call, CallBody, JsonBody},
         security::CurrentUser,
+        state::AppState,
     },
 };
 

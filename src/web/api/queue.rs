@@ -11,13 +11,13 @@ use crate::{
     domain::{queue_pause::QueuePause, queue_sample::QueueSample},
     rabbitmq::topology::shell,
     web::{
-        AppState,
         error::WebError,
         input::call_body::{Call, CallBody, JsonBody},
         orders::{letters::read_note, queue_pausing},
         query::queue_path::QueuePath,
         security::CurrentUser,
         shared::queue_details::QueueDetails,
+        state::AppState,
         view::{small_chart::DayOutcomes, time::timestamp},
     },
 };

@@ -13,7 +13,6 @@ use crate::{
     domain::{letter::Status, policy::PolicyBook},
     store::WatchedQueue,
     web::{
-        AppState,
         error::WebError,
         input::Query,
         query::Paging,
@@ -21,6 +20,7 @@ use crate::{
             queue_details::QueueDetails,
             queue_health::{levels, retry_figures},
         },
+        state::AppState,
         view::{
             retry_outcomes::QueueOutcomes,
             tally::{self, QueueCounts, QueueKey},

@@ -19,12 +19,12 @@ use crate::{
     },
     services::rules::{Draft, RuleError, Trial, TriedLetter},
     web::{
-        AppState,
         error::{Gathered, WebError},
         input::call_body::{Call, CallBody, JsonBody},
         orders::letters::read_importance,
         problem::Problem,
         security::CurrentUser,
+        state::AppState,
     },
 };
 

@@ -16,7 +16,6 @@ use crate::{
     },
     services::rules::{RuleBook, RuleError},
     web::{
-        AppState,
         error::{Gathered, WebError, codes::FaultCode},
         input::{
             Query,
@@ -28,6 +27,7 @@ use crate::{
         problem::{MistakeItem, Problem},
         query::{Page, Paging},
         security::CurrentUser,
+        state::AppState,
         view::time::timestamp,
     },
 };

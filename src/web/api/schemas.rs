@@ -19,7 +19,6 @@ use crate::{
         schemas::{Delivery, SchemaError},
     },
     web::{
-        AppState,
         error::{
             WebError,
             codes::FaultCode,
@@ -32,6 +31,7 @@ use crate::{
         },
         query::{Page, Paging, Parameters, form, parameters},
         security::CurrentUser,
+        state::AppState,
         view::time::timestamp,
     },
 };

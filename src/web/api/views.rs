@@ -14,7 +14,6 @@ use crate::{
         version::Versioned,
     },
     web::{
-        AppState,
         error::WebError,
         input::{
             Query,
@@ -26,6 +25,7 @@ use crate::{
         query::{Page, Paging},
         security::CurrentUser,
         shared::saved_views::{self, changed, keeper},
+        state::AppState,
         view::time::timestamp,
     },
 };
@@ -110,7 +110,7 @@ pub async fn view(
 }
 
 async fn counted(app: &AppState, view: &SavedView) -> Result<(ETag, Json<CountedView>), WebError> {
-    let counted = app.view_counts.count(app, view).await?;
+    let counted = saved_views::count(app, view).await?;
     let item = CountedView {
         item: view.into(),
         count: counted.map(|counted| counted.n),

@@ -19,7 +19,6 @@ use super::{
 use crate::{
     domain::actor::Actor,
     web::{
-        AppState,
         error::{
             WebError,
             codes::{FaultCode, ProblemCode},
@@ -27,6 +26,7 @@ use crate::{
             head_faults::HeadFaults,
         },
         security::CurrentUser,
+        state::AppState,
     },
 };
 

@@ -11,11 +11,11 @@ use crate::{
         link::read_link,
     },
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::{delay, path_id::missing},
         query::{Pairs, When},
         security::Visitor,
+        state::AppState,
     },
 };
 

@@ -13,11 +13,11 @@ use crate::{
         retry_limits::Targets,
     },
     web::{
-        AppState,
         error::{Gathered, WebError, codes::FaultCode},
         input::delay,
         query::Pairs,
         security::Visitor,
+        state::AppState,
     },
 };
 

@@ -6,9 +6,9 @@ use uuid::Uuid;
 use crate::{
     domain::{actor::Actor, marker::Marker},
     web::{
-        AppState,
         error::{WebError, codes::ProblemCode},
         input::path_id::missing,
+        state::AppState,
     },
 };
 

@@ -3,11 +3,11 @@
 use crate::{
     domain::{access::Right, actor::Actor},
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         query::queue_path::QueuePath,
         security::Visitor,
         shared::queue_details::QueueDetails,
+        state::AppState,
     },
 };
 

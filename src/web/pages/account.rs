@@ -20,10 +20,10 @@ use crate::{
     domain::access::{Right, Role, Scope, Session, Source, Token, User, write_memberships},
     services::sign_in::{SHORTEST, TokenError, WantedToken},
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::FormPairs,
         security::{CurrentUser, Peer, Visitor, client_of},
+        state::AppState,
         view::{agent, time::Moment},
     },
 };
@@ -249,7 +249,7 @@ pub async fn add_token(
     let scopes = pairs.take_all("scope").iter().map(|word| word.parse()).collect::<Result<Vec<Scope>, _>>();
     let scopes = scopes.map_err(|why| WebError::parameter("scope", FaultCode::Choice, why))?;
     let days: u64 = pairs.take_parsed("days")?.unwrap_or(90);
-    let lasts = (days > 0).then(|| Duration::from_secs(days.min(3650) * 24 * 60 * 60));
+    let lasts = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
     let (teams, offered) = (pairs.take_all("team"), offered_teams(&app, own(&visitor)?));
     if let Some(unknown) = teams.iter().find(|team| !offered.contains(*team)) {
         return Err(WebError::parameter("team", FaultCode::Choice, format!("there is no team {unknown:?} for you")));

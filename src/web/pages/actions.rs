@@ -20,12 +20,12 @@ use crate::{
         letter::LetterId,
     },
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::FormPairs,
         orders::letters::{Action, Order},
         query::{LetterQuery, Pairs},
         security::CurrentUser,
+        state::AppState,
         view::report,
     },
 };

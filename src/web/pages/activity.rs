@@ -14,10 +14,10 @@ use super::{
 use crate::{
     domain::{activity::Area, actor::Actor},
     web::{
-        AppState,
         error::WebError,
         query::{ActivityQuery, Listed, Pager},
         shared::audit_subjects,
+        state::AppState,
         view::activity::ActivityRow,
     },
 };

@@ -12,8 +12,8 @@ use crate::{
     domain::health::{Condition, Status},
     services::health::fingerprint,
     web::{
-        AppState,
         error::WebError,
+        state::AppState,
         view::{text, time::Moment},
     },
 };

@@ -17,7 +17,6 @@ use crate::{
     },
     store::StoreError,
     web::{
-        AppState,
         error::WebError,
         orders::{
             letters::{Action, Order, read_merge_patch},
@@ -26,6 +25,7 @@ use crate::{
         query::{Pairs, described::described, form, parameters},
         security::Visitor,
         server::background,
+        state::AppState,
         view::{self, number, preflight::PreflightView, report},
     },
 };

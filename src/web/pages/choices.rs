@@ -7,8 +7,8 @@ use amqp_message::death::Reason;
 use crate::{
     domain::{filter::LetterCounts, letter::Importance},
     web::{
-        AppState,
         query::{GroupQuery, LetterQuery, Listed, WaitingQuery},
+        state::AppState,
         view::{tally, text},
     },
 };

@@ -25,12 +25,12 @@ use crate::{
     },
     services::columns::{self, Found},
     web::{
-        AppState,
         error::WebError,
         input::FormPairs,
         query::{LetterQuery, Listed, Parameters},
         security::cookie,
         shared::search,
+        state::AppState,
         view::number,
     },
 };

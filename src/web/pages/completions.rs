@@ -12,7 +12,7 @@ use crate::{
         letter::{Importance, Status},
         search::fields::{ABOUT, FIELDS, LANGUAGE},
     },
-    web::{AppState, error::WebError, input::QueryPairs, query::Pairs},
+    web::{error::WebError, input::QueryPairs, query::Pairs, state::AppState},
 };
 
 /// More of them help nobody.

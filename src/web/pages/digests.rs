@@ -16,13 +16,13 @@ use crate::{
     services::digests::{Digests, Plan},
     store::{DigestRecord, StoreReader},
     web::{
-        AppState,
         error::WebError,
         input::{
             FormPairs, QueryPairs,
             path_id::{PathId, missing},
         },
         security::CurrentUser,
+        state::AppState,
         view::{
             digest::{PlanView, ReportView, SentView},
             text,

@@ -44,12 +44,12 @@ use crate::{
         triage::edits::EditReach,
     },
     web::{
-        AppState,
         error::WebError,
         input::{BodyLimit, FormPairs, body_limit, delay, path_id},
         orders::letters::read_retry,
         query::further,
         security::{CurrentUser, Visitor},
+        state::AppState,
         view::{letter_facts::TITLE, payload::label, report, text, why},
     },
 };

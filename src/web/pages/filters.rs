@@ -10,8 +10,8 @@ use crate::{
         letter::Status,
     },
     web::{
-        AppState,
         query::{LetterQuery, Listed, Parameters, When},
+        state::AppState,
         view::{
             group::{self, Title},
             number,

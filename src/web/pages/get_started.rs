@@ -23,11 +23,11 @@ use crate::{
     },
     services::getting_started::{Look, LookError, PointingCommands, ServiceQueue},
     web::{
-        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
         query::{Parameters, form, parameters},
         security::{CurrentUser, Visitor},
+        state::AppState,
         view::{
             broker::BrokerView,
             get_started::{Step, StepState, cautions, option},

@@ -37,7 +37,6 @@ use crate::{
     },
     store::ChangeError,
     web::{
-        AppState,
         error::WebError,
         input::{
             FormPairs,
@@ -47,6 +46,7 @@ use crate::{
         query::{LetterQuery, Listed, came_from::CameFrom},
         security::{CurrentUser, Visitor},
         shared::marks::before_group,
+        state::AppState,
         view::{
             conflict::ConflictView,
             group::{GroupView, Title, href},

@@ -9,10 +9,10 @@ use crate::{
         group_state::Assignee,
     },
     web::{
-        AppState,
         error::WebError,
         orders,
         security::Visitor,
+        state::AppState,
         view::{group::href, number, text},
     },
 };

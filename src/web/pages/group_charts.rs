@@ -11,13 +11,13 @@ use crate::{
         marker::Marker,
     },
     web::{
-        AppState,
         error::WebError,
         query::LetterQuery,
         shared::{
             marks::{is_about, with_marks},
             recent::Recent,
         },
+        state::AppState,
         view::{
             chart::{Chart, Window},
             group_chart::{chart, window},

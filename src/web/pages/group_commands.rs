@@ -21,13 +21,13 @@ use crate::{
     },
     store::{ChangeError, GroupReport},
     web::{
-        AppState,
         error::WebError,
         htmx::is_htmx,
         input::FormPairs,
         orders::{self, groups::GroupOrderFields},
         query::{LetterQuery, Pairs},
         security::CurrentUser,
+        state::AppState,
         view::{
             group_state::{done, unchanged},
             report,

@@ -8,8 +8,8 @@ use crate::{
         group_state::Phase,
     },
     web::{
-        AppState,
         query::{GroupQuery, Listed, Parameters},
+        state::AppState,
         view::number,
     },
 };

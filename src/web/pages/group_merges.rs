@@ -11,10 +11,10 @@ use crate::{
         group::{Group, GroupId},
     },
     web::{
-        AppState,
         error::WebError,
         input::path_id::PathId,
         security::CurrentUser,
+        state::AppState,
         view::{group::href, number, report},
     },
 };

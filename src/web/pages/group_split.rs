@@ -27,7 +27,6 @@ use crate::{
         group_splits::{FieldValues, NewSplit},
     },
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::{
             FormPairs,
@@ -35,6 +34,7 @@ use crate::{
         },
         query::{self, LetterQuery, form, parameters},
         security::{CurrentUser, Visitor},
+        state::AppState,
         view::{
             group::{Title, href, why},
             number, report, text,

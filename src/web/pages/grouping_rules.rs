@@ -17,13 +17,13 @@ use crate::{
     domain::grouping_rule::GroupingRule,
     services::grouping_rules::{NewGroupingRule, Preview, WouldMerge},
     web::{
-        AppState,
         error::WebError,
         htmx::is_htmx,
         input::{FormPairs, path_id::missing},
         orders::{grouping_rule, policy::Wrong},
         query::Pairs,
         security::CurrentUser,
+        state::AppState,
         view::{activity::GROUPING_RULES, group, number, text, time::Moment},
     },
 };

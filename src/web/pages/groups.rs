@@ -21,10 +21,10 @@ use crate::{
         version::{Version, Versioned},
     },
     web::{
-        AppState,
         error::WebError,
         query::{GroupQuery, Listed, Pager, form, parameters},
         security::CurrentUser,
+        state::AppState,
         view::{
             group::GroupRow,
             number,

@@ -17,7 +17,6 @@ use crate::{
     domain::{filter::Counted, group::Group},
     services::causes::FEWEST,
     web::{
-        AppState,
         error::WebError,
         input::{
             QueryPairs,
@@ -26,6 +25,7 @@ use crate::{
         query::{LetterQuery, Listed},
         security::Visitor,
         shared::search,
+        state::AppState,
         view::{
             group::{Title, href},
             in_common::{Compared, InCommonView},

@@ -24,7 +24,6 @@ use super::{
 use crate::{
     domain::job::{Job, JobPlace, NoUndo, NotSent},
     web::{
-        AppState,
         error::WebError,
         input::{
             FormPairs,
@@ -33,6 +32,7 @@ use crate::{
         query::{JobQuery, Listed, Pager, listed_page},
         security::CurrentUser,
         shared::job_outcomes::{JobFailures, JobOutcomes},
+        state::AppState,
         view::{
             group::{Title, href},
             job::JobView,

@@ -25,7 +25,6 @@ use crate::{
         waiting::WaitingRetry,
     },
     web::{
-        AppState,
         error::WebError,
         input::{
             FormPairs,
@@ -40,6 +39,7 @@ use crate::{
         },
         security::{CurrentUser, Visitor},
         shared::{payload, remarks},
+        state::AppState,
         view::{
             edits::Linked,
             letter::{LetterView, ViewOptions},

@@ -4,7 +4,6 @@ use super::neighbours::{ListPlace, Neighbours, neighbours};
 use crate::{
     domain::letter::{LetterId, LetterSummary},
     web::{
-        AppState,
         error::WebError,
         query::{
             LetterQuery, Listed, Parameters, address, borrowed,
@@ -12,6 +11,7 @@ use crate::{
             further,
             letter_tab::{FromQuery, LetterTab, TabQuery},
         },
+        state::AppState,
         view::letter_links::{Links, ListLinks, Step},
     },
 };

@@ -18,7 +18,6 @@ use super::{
 use crate::{
     domain::letter::LetterId,
     web::{
-        AppState,
         error::WebError,
         query::{
             LetterQuery, Listed, Parameters, form,
@@ -26,6 +25,7 @@ use crate::{
             parameters,
             payload::PayloadQuery,
         },
+        state::AppState,
         view::{letter::LetterView, number, run::Entry},
     },
 };

@@ -27,13 +27,13 @@ use crate::{
     },
     services::triage::scope,
     web::{
-        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
         orders::letters::Action,
         query::{LetterQuery, Listed, Parameters, form, parameters},
         security::CurrentUser,
         shared::search,
+        state::AppState,
         view::{group, number, preflight::PreflightView, text},
     },
 };

@@ -14,13 +14,13 @@ use crate::{
     },
     services::columns,
     web::{
-        AppState,
         error::WebError,
         query::{LetterQuery, Listed, Pager},
         shared::{
             marks::{may_be_about, with_marks},
             saved_views, search,
         },
+        state::AppState,
         view::{
             chart::{Chart, Window},
             number,

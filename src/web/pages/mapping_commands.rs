@@ -20,12 +20,12 @@ use crate::{
     },
     services::schemas::MappingError,
     web::{
-        AppState,
         error::WebError,
         htmx::is_htmx,
         input::{FormPairs, seen},
         orders::policy::{Refused, Wrong},
         security::CurrentUser,
+        state::AppState,
         view::{conflict::ConflictView, schema::carrier_words, text},
     },
 };

@@ -22,7 +22,6 @@ use crate::{
         marker::{Marker, MarkerKind, MarkerPlace},
     },
     web::{
-        AppState,
         error::WebError,
         input::FormPairs,
         orders::{
@@ -32,6 +31,7 @@ use crate::{
         },
         query::{Listed, MarkerQuery, Pager, Pairs, listed_page},
         security::CurrentUser,
+        state::AppState,
         view::{text, time::Moment},
     },
 };

@@ -10,10 +10,10 @@ use crate::{
     domain::{access::Right, actor::Actor, filter::LetterFilter},
     services::triage::edit_preview::PreviewedEdit,
     web::{
-        AppState,
         error::WebError,
         query::Pairs,
         security::Visitor,
+        state::AppState,
         view::{number, text},
     },
 };

@@ -75,11 +75,8 @@ use std::sync::Arc;
 
 use axum::{Router, middleware};
 
-use super::{
-    AppState,
-    handlers::{any, get, post},
-};
-use crate::web::input::upload;
+use super::handlers::{any, get, post};
+use crate::web::{input::upload, state::AppState};
 
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new()

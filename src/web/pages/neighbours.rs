@@ -6,10 +6,10 @@ use crate::{
         letter::{LetterId, LetterSummary},
     },
     web::{
-        AppState,
         error::WebError,
         query::{LetterQuery, Listed},
         shared::search,
+        state::AppState,
     },
 };
 

@@ -3,7 +3,7 @@
 use crate::{
     domain::watch::DeadLetterPath,
     services::getting_started::ServiceQueue,
-    web::{AppState, security::Visitor, view::broker::BrokerView},
+    web::{security::Visitor, state::AppState, view::broker::BrokerView},
 };
 
 /// Where nothing has come, what would make it come.

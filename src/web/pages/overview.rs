@@ -18,12 +18,13 @@ use crate::{
         filter::{LetterCounts, LetterFilter},
         group::{GroupCounts, GroupFilter},
         letter::{Importance, Status},
+        queue_pause::{QueuePause, is_paused},
     },
     web::{
-        AppState,
         error::WebError,
         query::{GroupQuery, LetterQuery, Listed, queue_path},
         shared::{marks::with_marks, queue_health::UnhealthyQueues, recent::Recent},
+        state::AppState,
         view::{
             chart::Chart,
             digest::PlanView,
@@ -111,6 +112,8 @@ struct QueueLine {
     open: String,
     scheduled: String,
     parts: Vec<BarPart>,
+    /// Retries into it are paused.
+    is_paused: bool,
     /// The highest importance among its open letters.
     importance: &'static str,
 }
@@ -134,12 +137,13 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
     let succeeded_after = app.settings.succeeded_after;
     let store = app.store();
-    let (facets, oldest, recent, counts, outcome) = tokio::try_join!(
+    let (facets, oldest, recent, counts, outcome, pauses) = tokio::try_join!(
         store.letter_counts(&everything),
         store.oldest_open(),
         Recent::load(&store, &everything, now),
         store.count_groups(&every_group),
         store.outcome(now.minus(A_DAY), now.minus(succeeded_after)),
+        store.queue_pauses(),
     )?;
     let chart = recent.chart(now, &all_letters());
     let (groups, shell, chart, digests, unhealthy, incidents) = tokio::try_join!(
@@ -166,7 +170,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         chart_href: all_letters().href(),
         chart_time: recent.told(),
         n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),
-        queues: queue_lines(&queues),
+        queues: queue_lines(&queues, &pauses),
         has_letters: !facets.is_empty(),
         next: NextStep::of(app),
         digests,
@@ -225,10 +229,14 @@ fn total(status: Status, tally: &Tally) -> Total {
     Total { status: status.as_str(), count: number::thousands(tally.of_status(status)), href: query.href() }
 }
 
-fn queue_lines(queues: &[(QueueKey<'_>, QueueCounts)]) -> Vec<QueueLine> {
+fn queue_lines(queues: &[(QueueKey<'_>, QueueCounts)], pauses: &[QueuePause]) -> Vec<QueueLine> {
     let open = queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0);
     let most = queues.first().map_or(0, |(_, counts)| counts.of(Status::Open));
-    open.take(MAX_QUEUES).map(|(key, counts)| queue_line(*key, counts, most)).collect()
+    let line = |(key, counts): &(QueueKey<'_>, QueueCounts)| QueueLine {
+        is_paused: key.1.is_some_and(|queue| is_paused(pauses, key.0, queue)),
+        ..queue_line(*key, counts, most)
+    };
+    open.take(MAX_QUEUES).map(line).collect()
 }
 
 fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) -> QueueLine {
@@ -242,6 +250,7 @@ fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) ->
         open: number::thousands(counts.of(Status::Open)),
         scheduled: number::thousands(counts.of(Status::Scheduled)),
         parts: bar_parts(counts, most),
+        is_paused: false,
         importance: counts.open_by_importance.keys().next().map_or("low", |importance| importance.as_str()),
     }
 }

@@ -22,13 +22,13 @@ use crate::{
     },
     services::policies::PolicyError,
     web::{
-        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs, seen},
         orders::policy::{Refused, Wrong},
         query::Pairs,
         security::CurrentUser,
         shared::policy_effect::{self, Force, known_queues},
+        state::AppState,
         view::{
             conflict::ConflictView,
             policy::{OriginView, in_full, meaning, reason_words, remarks, target},

@@ -15,7 +15,6 @@ use super::{
 use crate::{
     domain::{filter::LetterCounts, letter::Status},
     web::{
-        AppState,
         error::WebError,
         input::FormPairs,
         orders::{letters::read_note, queue_pausing},
@@ -30,6 +29,7 @@ use crate::{
             queue_health::{UnhealthyQueues, missing_settings},
             recent::Recent,
         },
+        state::AppState,
         view::{
             chart::Chart,
             number,

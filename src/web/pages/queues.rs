@@ -13,9 +13,11 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::filter::{LetterCounts, Names},
+    domain::{
+        filter::{LetterCounts, Names},
+        queue_pause::is_paused,
+    },
     web::{
-        AppState,
         error::WebError,
         input::QueryPairs,
         query::{Parameters, form, parameters},
@@ -23,6 +25,7 @@ use crate::{
             policy_effect::DAYS,
             queue_health::{UnhealthyQueues, levels, missing_settings, retry_figures},
         },
+        state::AppState,
         view::{
             number,
             queue::QueueRow,
@@ -97,9 +100,6 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let mut found = tally::queues_with(&all.facets, outcomes.keys().copied().chain(levels.keys()));
     found.retain(|((_, queue), _)| matcher.matches(queue.unwrap_or_default()));
     found.sort_by_key(|(key, _)| levels.urgency(*key));
-    let is_paused = |(broker, queue): QueueKey<'_>| {
-        queue.is_some_and(|queue| pauses.iter().any(|pause| pause.is_of(broker, queue)))
-    };
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
         let level = levels.get(*key).map(|queue| LevelCells::new(queue, now));
         QueueRow::new(
@@ -110,7 +110,7 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
             level,
             is_ours(app, *key),
         )
-        .paused(is_paused(*key))
+        .paused(key.1.is_some_and(|queue| is_paused(&pauses, key.0, queue)))
     };
     let hidden = found.len().saturating_sub(MOST) as u64;
     let brokers = app.brokers.all();

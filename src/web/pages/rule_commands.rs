@@ -20,10 +20,10 @@ use crate::{
     },
     services::rules::{Draft, RuleError},
     web::{
-        AppState,
         error::WebError,
         input::FormPairs,
         security::CurrentUser,
+        state::AppState,
         view::{conflict::ConflictView, number, rule::RULES, text},
     },
 };

@@ -28,11 +28,11 @@ use crate::{
     },
     services::rules::RuleError,
     web::{
-        AppState,
         error::WebError,
         htmx::is_htmx,
         input::{FormPairs, QueryPairs},
         orders::policy::Wrong,
+        state::AppState,
         view::{
             conflict::ConflictView,
             number,

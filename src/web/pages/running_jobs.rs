@@ -8,8 +8,8 @@ use crate::{
         job::{JobLetters, JobRecord},
     },
     web::{
-        AppState,
         error::WebError,
+        state::AppState,
         view::job::{self, JobView},
     },
 };

@@ -18,12 +18,12 @@ use super::{
 use crate::{
     domain::{filter::LetterCounts, job::Bulk, letter::Status, pacing::Pacing, waiting::Waiting},
     web::{
-        AppState,
         error::WebError,
         input::FormPairs,
         orders::letters::Action,
         query::{Listed, Pager, Parameters, WaitingQuery, came_from::CameFrom},
         security::CurrentUser,
+        state::AppState,
         view::{number, tally::Tally, text, waiting::WaitingRow},
     },
 };

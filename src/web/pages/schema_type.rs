@@ -21,10 +21,10 @@ use crate::{
     domain::schema::{SchemaId, SchemaRecord},
     services::{decoding::catalogue::Catalogue, schemas::SchemaError},
     web::{
-        AppState,
         error::WebError,
         input::QueryPairs,
         query::{LetterQuery, Listed},
+        state::AppState,
         view::{
             number,
             schema::{Comments, EnumView, FieldRow, MappingRow, TypeLink, version_href},

@@ -25,10 +25,10 @@ use crate::{
         schemas::{Delivery, FolderState, SchemaError},
     },
     web::{
-        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs, path_id::missing, upload::Files},
         security::CurrentUser,
+        state::AppState,
         view::{
             number,
             schema::{MappingRow, ProblemView, SchemaRow, TypeLink},

@@ -16,10 +16,10 @@ use super::{
 use crate::{
     services::sign_in::SHORTEST,
     web::{
-        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
         security::{Peer, client_of},
+        state::AppState,
     },
 };
 

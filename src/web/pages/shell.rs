@@ -15,10 +15,11 @@ use crate::{
         letter::{Importance, Status},
     },
     web::{
-        AppState, assets,
+        assets,
         error::WebError,
         events,
         security::Visitor,
+        state::AppState,
         view::{broker::BrokerView, number, tally::Tally},
     },
 };

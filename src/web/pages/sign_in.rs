@@ -14,11 +14,11 @@ use crate::{
     config::AuthMode,
     services::sign_in::{Begun, SignInError},
     web::{
-        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
         query::Pairs,
         security::{Peer, PrivateCookie, client_of, own_path, sign_in_page},
+        state::AppState,
     },
 };
 

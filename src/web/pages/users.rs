@@ -23,11 +23,11 @@ use crate::{
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
     web::{
-        AppState,
         error::{WebError, codes::FaultCode},
         input::FormPairs,
         query::Pairs,
         security::CurrentUser,
+        state::AppState,
         view::time::Moment,
     },
 };

@@ -24,7 +24,6 @@ use crate::{
         version::{Expected, Versioned},
     },
     web::{
-        AppState,
         error::WebError,
         input::{
             FormPairs,
@@ -33,6 +32,7 @@ use crate::{
         query::Pairs,
         security::CurrentUser,
         shared::saved_views::{self, changed, href, keeper, list},
+        state::AppState,
         view::{number, text, time::Moment},
     },
 };
@@ -92,7 +92,7 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
     let (keeper, now) = (keeper(), app.clock.now());
     let mut rows = Vec::new();
     for view in app.store().views(&keeper).await? {
-        let counted = app.view_counts.known(&app, &view).counted;
+        let counted = saved_views::known_count(&app, &view).counted;
         let count = counted.map(|counted| number::counted(counted, "dead letter")).unwrap_or_default();
         rows.push(ViewRow::new(&view, count, &keeper, now));
     }

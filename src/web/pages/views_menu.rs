@@ -4,9 +4,9 @@
 use crate::{
     domain::{filter::Counted, saved_view::SavedView},
     web::{
-        AppState,
         error::WebError,
-        shared::saved_views::{href, keeper},
+        shared::saved_views::{self, href, keeper},
+        state::AppState,
         view::{number, text},
     },
 };
@@ -50,7 +50,7 @@ impl ViewsMenu {
         let (views, more) = shown(app).await?;
         let mut menu = Self { more, ..Self::default() };
         for view in &views {
-            let known = app.view_counts.known(app, view);
+            let known = saved_views::known_count(app, view);
             menu.is_stale |= known.is_stale;
             menu.items.push(ViewLink::new(view, known.counted));
         }
@@ -62,7 +62,7 @@ impl ViewsMenu {
         let (views, more) = shown(app).await?;
         let mut menu = Self { more, ..Self::default() };
         for view in &views {
-            menu.items.push(ViewLink::new(view, app.view_counts.count(app, view).await?));
+            menu.items.push(ViewLink::new(view, saved_views::count(app, view).await?));
         }
         Ok(menu)
     }

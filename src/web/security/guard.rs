@@ -23,9 +23,9 @@ use crate::{
     config::MetricsAccess,
     domain::access::Right,
     web::{
-        AppState,
         error::{WebError, codes::ProblemCode},
         htmx::is_htmx,
+        state::AppState,
     },
 };
 

@@ -15,8 +15,8 @@ use axum::{
 };
 
 use crate::web::{
-    WebSettings,
     error::{WebError, codes::FaultCode},
+    state::WebSettings,
 };
 
 /// What machines ask, by whatever name or address they know this server.

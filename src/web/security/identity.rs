@@ -14,8 +14,8 @@ use crate::{
     domain::access::Grants,
     services::sign_in::{Client, SignInError},
     web::{
-        AppState,
         error::{WebError, codes::ProblemCode},
+        state::AppState,
     },
 };
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::{
     domain::job::{Bulk, Job},
     store::StoreError,
-    web::AppState,
+    web::state::AppState,
 };
 
 /// Work that was begun.

@@ -25,8 +25,8 @@ use super::limits::Limits;
 use crate::{
     config::AuthMode,
     web::{
-        AppState,
         error::{WebError, codes::ProblemCode},
+        state::AppState,
     },
 };
 

@@ -10,7 +10,7 @@ use crate::{
         job::{JobLetters, JobRecord, NotSent},
     },
     store::StoreError,
-    web::AppState,
+    web::state::AppState,
 };
 
 pub(crate) struct JobOutcomes {

@@ -12,8 +12,8 @@ use crate::{
     },
     store::StoreReader,
     web::{
-        AppState,
         error::WebError,
+        state::AppState,
         view::{
             chart::{Chart, Window},
             mark::{Began, Mark},

@@ -6,7 +6,7 @@ use amqp_message::{death::Reason, glob::Globs, time::Timestamp};
 
 use crate::{
     domain::policy::{ActivePolicy, PolicyBook},
-    web::{AppState, error::WebError, view::text},
+    web::{error::WebError, state::AppState, view::text},
 };
 
 /// The days for which pages and API show retry outcomes, today included.

@@ -16,10 +16,10 @@ use crate::{
     },
     store::{WatchedBroker, WatchedQueue},
     web::{
-        AppState,
         error::WebError,
         query::queue_path::{QueuePath, missing},
         security::Visitor,
+        state::AppState,
         view::{
             retry_outcomes::{QueueOutcomes, RetryFigures},
             small_chart::DayOutcomes,

@@ -14,8 +14,8 @@ use crate::{
     },
     store::{QueueStops, WatchedBroker, WatchedQueue},
     web::{
-        AppState,
         error::WebError,
+        state::AppState,
         view::{number, retry_outcomes::RetryFigures, tally::QueueKey, text, watch::ConcernLine},
     },
 };

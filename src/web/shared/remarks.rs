@@ -2,7 +2,7 @@
 
 use crate::{
     domain::letter::{Letter, LetterId, LetterSummary},
-    web::{AppState, error::WebError},
+    web::{error::WebError, state::AppState},
 };
 
 /// The letter of that id, if there is one.

@@ -1,14 +1,6 @@
 //! Saved views: read as they come in, and with how many letters each shows.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-
-use amqp_message::time::Timestamp;
 use axum::http::StatusCode;
-use uuid::Uuid;
 
 use super::search;
 use crate::{
@@ -20,7 +12,6 @@ use crate::{
     services::audited_views::ViewChange,
     store::{ChangeError, ViewRefusal},
     web::{
-        AppState,
         error::{
             Gathered, WebError,
             codes::FaultCode,
@@ -29,18 +20,16 @@ use crate::{
         input::path_id::missing,
         query::{LetterQuery, Listed, Pairs, Parameters},
         security::Visitor,
+        state::{
+            AppState,
+            view_counts::{CountKey, KnownCount},
+        },
         view::conflict::overtaken,
     },
 };
 
 /// More letters of a view are not counted.
 const COUNTED: u64 = 1_000;
-/// A count is shown so long without being counted again.
-const FRESH: Duration = Duration::from_secs(15);
-/// An older one is not shown.
-const SHOWN: Duration = Duration::from_secs(10 * 60);
-/// Counts that are kept.
-const KEPT: usize = 10_000;
 
 /// Whose views they are who asks; nobody has any.
 pub fn keeper() -> Keeper {
@@ -121,46 +110,22 @@ pub fn changed(change: ViewChange) -> Result<SavedView, WebError> {
     })
 }
 
-/// How many letters views show, as it was counted last. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct ViewCounts(Arc<Mutex<HashMap<CountKey, (Timestamp, Counted)>>>);
-
-/// A view, what it asks for, and what is seen by who asks.
-type CountKey = (Uuid, String, String);
-
-/// A count that is known, and whether it is time to count again.
-#[derive(Clone, Copy, Default)]
-pub struct KnownCount {
-    pub counted: Option<Counted>,
-    pub is_stale: bool,
+/// How many letters a view shows, as far as it is known; nothing is counted.
+pub fn known_count(app: &AppState, view: &SavedView) -> KnownCount {
+    app.view_counts.known(&key(app, view), app.clock.now())
 }
 
-impl ViewCounts {
-    /// The count of a view as far as it is known; nothing is counted.
-    pub fn known(&self, app: &AppState, view: &SavedView) -> KnownCount {
-        let now = app.clock.now();
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = counts.get(&key(app, view)).filter(|(at, _)| now.since(*at) < SHOWN);
-        let is_stale = known.is_none_or(|(at, _)| now.since(*at) >= FRESH);
-        KnownCount { counted: known.map(|(_, counted)| *counted), is_stale }
+/// How many letters a view shows, counted where that is not known well enough; none where it cannot be read.
+pub async fn count(app: &AppState, view: &SavedView) -> Result<Option<Counted>, WebError> {
+    let known = known_count(app, view);
+    if !known.is_stale {
+        return Ok(known.counted);
     }
-
-    /// Counts, where that is not known well enough.
-    pub async fn count(&self, app: &AppState, view: &SavedView) -> Result<Option<Counted>, WebError> {
-        let known = self.known(app, view);
-        if !known.is_stale {
-            return Ok(known.counted);
-        }
-        let Some(query) = list(view).filter(|query| search::mistakes(app, query).is_empty()) else { return Ok(None) };
-        let now = app.clock.now();
-        let counted = app.store().count_at_most(&query.page_filter(now), COUNTED).await?;
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() >= KEPT {
-            counts.clear();
-        }
-        counts.insert(key(app, view), (now, counted));
-        Ok(Some(counted))
-    }
+    let Some(query) = list(view).filter(|query| search::mistakes(app, query).is_empty()) else { return Ok(None) };
+    let now = app.clock.now();
+    let counted = app.store().count_at_most(&query.page_filter(now), COUNTED).await?;
+    app.view_counts.keep(key(app, view), now, counted);
+    Ok(Some(counted))
 }
 
 fn key(app: &AppState, view: &SavedView) -> CountKey {

@@ -16,7 +16,6 @@ use crate::{
         search::{Mistake, Search},
     },
     web::{
-        AppState,
         error::{
             WebError,
             codes::{FaultCode, ProblemCode},
@@ -25,6 +24,7 @@ use crate::{
         input::exact_pairs,
         query::{LetterQuery, Parameters},
         security::Visitor,
+        state::AppState,
     },
 };
 

@@ -1,51 +1,14 @@
 //! What has changed for who sees some queues only: what happens in others is not told to them, nor that something happens.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasher, RandomState},
-    sync::{Mutex, PoisonError},
-};
-
 use crate::{
     domain::access::Right,
     services::change_feed::Changes,
     store::StoreError,
-    web::{AppState, security::Visitor},
+    web::{
+        security::Visitor,
+        state::{AppState, seen_changes::Seen},
+    },
 };
-
-/// Scopes are few: those of teams, and of who is in several.
-const MOST: usize = 1_000;
-
-/// What each scope showed when it was last looked at. All who see the same look once for each change.
-#[derive(Default)]
-pub struct SeenChanges {
-    key: RandomState,
-    known: Mutex<HashMap<String, Seen>>,
-}
-
-#[derive(Clone, Copy)]
-struct Seen {
-    /// What had happened before it was looked at.
-    at: Changes,
-    /// Stands for all that there was to see.
-    sum: u64,
-    /// The newest entry of the activity that was seen.
-    activity: i64,
-}
-
-impl SeenChanges {
-    fn get(&self, scope: &str) -> Option<Seen> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(scope).copied()
-    }
-
-    fn put(&self, scope: String, seen: Seen) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.insert(scope, seen);
-    }
-}
 
 impl AppState {
     /// Stands for what `visitor` can see: it is another when something of that has changed, and only then. As long as the
@@ -72,6 +35,6 @@ impl AppState {
         let letters = store.facets().await?;
         let groups = store.open_groups().await?;
         let activity = store.latest_activity().await?.map_or(activity, |latest| latest.max(activity));
-        Ok(Seen { at, sum: self.seen_changes.key.hash_one((letters, groups, activity)), activity })
+        Ok(Seen { at, sum: self.seen_changes.sum((letters, groups, activity)), activity })
     }
 }

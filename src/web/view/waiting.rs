@@ -3,7 +3,11 @@
 use amqp_message::time::Timestamp;
 
 use super::{policy::which_retry, row::queue_title, text, time::Moment, why};
-use crate::domain::{policy::PolicyBook, queue_pause::QueuePause, waiting::Waiting};
+use crate::domain::{
+    policy::PolicyBook,
+    queue_pause::{QueuePause, is_paused},
+    waiting::Waiting,
+};
 
 /// Characters of a name in a list; the letter itself shows all of them.
 const NAME: usize = 120;
@@ -55,7 +59,7 @@ impl WaitingRow {
             importance: letter.importance.as_str(),
             which,
             by: if retry.is_by_policy() { "policy".to_owned() } else { text::one_line(retry.by.as_str()) },
-            is_paused: pauses.iter().any(|pause| pause.is_of(&letter.broker, &retry.queue)),
+            is_paused: is_paused(pauses, &letter.broker, &retry.queue),
             due,
         }
     }

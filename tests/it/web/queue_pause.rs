@@ -93,6 +93,8 @@ async fn the_switch_says_who_and_why_and_is_in_the_activity() {
         assert!(next.contains("Nothing is retried into this queue until somebody resumes it"), "{next}");
         assert!(desk.page("/scheduled").await.words(".row-when").starts_with("paused"));
         assert!(desk.page("/queues").await.words("tbody th").contains("orders, v2 paused"));
+        desk.receive(dead_in("orders, v2")).await;
+        assert!(desk.page("/").await.words("td:has([title^=Retries])").contains("orders, v2 paused"));
         let activity = desk.page("/activity?area=queues").await;
         assert!(activity.words("main").contains("paused retries into orders, v2"), "{}", activity.words("main"));
         let filter = json!({"filter": {"queue": "orders, v2"}, "action": "retry"});

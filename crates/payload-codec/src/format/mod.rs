@@ -25,7 +25,7 @@ const PLAIN: f64 = 2.5;
 const UNKNOWN: f64 = 3.5;
 
 /// From this many bytes on, being well-formed to the very end is proof enough of protobuf, and quicker to find out than
-/// a price.
+/// a price; unless it is text: `xxxx…` is well-formed, too.
 const LARGE: usize = 256 << 10;
 
 /// The format of a payload.
@@ -123,7 +123,10 @@ fn protobuf(payload: &[u8]) -> Option<f64> {
         return Some(EMPTY);
     }
     if payload.len() >= LARGE {
-        return wire::is_message(payload).then_some(PER_BYTE_OF_MANY * payload.len() as f64);
+        let is_message = wire::is_message(payload);
+        if !is_message || text::nats(payload).is_none() {
+            return is_message.then_some(PER_BYTE_OF_MANY * payload.len() as f64);
+        }
     }
     Some(cost::message(payload)? + A_MESSAGE)
 }

@@ -32,6 +32,18 @@ fn by_hand() {
     check(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xcd\xcd\xed\x3f", Format::Binary);
 }
 
+/// Many of them are well-formed protobuf by chance: `xx` is field 15 with the value 120.
+#[test]
+fn a_repeated_letter_is_text_however_often() {
+    for letter in (b'0'..=b'z').filter(u8::is_ascii_alphanumeric) {
+        for n in [40, 300_000] {
+            assert_eq!(format(&vec![letter; n]), Format::Text, "{n} of {:?}", char::from(letter));
+        }
+    }
+    let field = [b"\x0a\x20".as_slice(), &[b'n'; 32]].concat();
+    assert_eq!(format(&field.repeat(10_000)), Format::Protobuf);
+}
+
 #[test]
 fn what_languages_serialize_is_recognised() {
     check(b"---\norder: 42\nlines: [1, 2]\n", Format::Yaml);

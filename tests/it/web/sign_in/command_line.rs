@@ -70,6 +70,8 @@ async fn people_and_programs_are_added_listed_and_kept_out() {
         run(&database, &["token", "add", "grafana", "--scopes", "read", "--expires", "30d"], "").expect(0).stdout;
     let ended = run(&database, &["token", "add", "gone", "--scopes", "read", "--expires", "0d"], "").expect(2).stderr;
     assert!(ended.contains("it would have ended already"), "{ended}");
+    let endless = run(&database, &["token", "add", "old", "--expires", "99999d"], "").expect(1).stderr;
+    assert!(endless.contains("3650 days at most"), "{endless}");
     let ask = async || client().get(format!("{url}/metrics")).bearer_auth(token.trim()).send().await.unwrap().status();
     assert_eq!(ask().await, 200);
     let listed = run(&database, &["token", "list"], "").expect(0).stdout;

@@ -38,6 +38,8 @@ async fn a_token_is_made_shown_once_used_and_revoked_on_the_account_page() {
         let text = made.words("#token");
         assert!(text.starts_with("dlo_") && text.len() == 47, "{text}");
         otto.post(&desk, "/account/tokens", &fields).await.expect(422);
+        let endless = [("name", "old"), ("scope", "read"), ("days", "99999")];
+        otto.post(&desk, "/account/tokens", &endless).await.expect(422);
         let page = otto.get(&desk, "/account").await.expect(200);
         assert!(!page.text().contains(&text), "it is shown once");
         let program = Visit { address: Some("198.51.100.3"), ..Visit::bearer(&text) };
