@@ -5,11 +5,7 @@ use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 use axum::{
     extract::{Request, State},
     http::HeaderMap,
-    middleware::Next,
-    response::{
-        Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::sse::{Event, KeepAlive, Sse},
 };
 use futures_util::{Stream, stream};
 use tokio::{
@@ -19,9 +15,15 @@ use tokio::{
 
 use super::{
     pages::banner,
-    security::{Peer, Visitor, visitor_of},
+    security::{Peer, visitor_of},
+    shared::changes,
 };
-use crate::{config::AuthMode, domain::access::Right, services::change_feed::Changes, web::state::AppState};
+use crate::{
+    config::AuthMode,
+    domain::access::Right,
+    services::change_feed::Changes,
+    web::{state::AppState, visitor::Visitor},
+};
 
 /// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
@@ -52,33 +54,6 @@ pub async fn stream(
         Some((Ok(event), watcher))
     });
     Sse::new(events).keep_alive(KeepAlive::default())
-}
-
-tokio::task_local! {
-    static KNOWN: String;
-}
-
-/// Notes what had changed before anything is read for an answer: a page that says it knows more than it was made of would
-/// never catch up.
-pub async fn note_changes(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
-    let visitor = Visitor::current();
-    let known = changes(&app, visitor.as_ref()).await;
-    KNOWN.scope(known, next.run(request)).await
-}
-
-/// What the page that is made now knows; it has to act only on an event that says something else.
-pub fn known_changes() -> String {
-    KNOWN.try_with(Clone::clone).unwrap_or_default()
-}
-
-/// Who does not see all queues is told of what they see.
-async fn changes(app: &AppState, visitor: Option<&Visitor>) -> String {
-    let (Changes { received, changed, .. }, brokers) =
-        (*app.feed.subscribe().borrow(), *app.brokers.changes().borrow());
-    match visitor.filter(|visitor| visitor.is_confined()) {
-        Some(visitor) => format!("{:x}.{brokers}", app.seen_by(visitor).await),
-        None => format!("{received}.{changed}.{brokers}"),
-    }
 }
 
 struct Watcher {
@@ -191,7 +166,7 @@ impl Watcher {
             Told::Changes => {
                 self.changes.mark_unchanged();
                 self.brokers.mark_unchanged();
-                let changes = changes(&self.app, self.visitor.as_ref()).await;
+                let changes = changes::seen(&self.app, self.visitor.as_ref()).await;
                 let is_new = changes != self.told;
                 self.told.clone_from(&changes);
                 is_new.then(|| Event::default().event("changes").data(changes))

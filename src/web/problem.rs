@@ -28,8 +28,9 @@ use crate::{
         },
         htmx::is_htmx,
         pages::{banner::Banner, shell::Shell, toast::Toast},
-        security::{PROBES, Visitor},
+        security::PROBES,
         state::AppState,
+        visitor::Visitor,
     },
 };
 

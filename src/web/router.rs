@@ -16,6 +16,7 @@ use super::{
     handlers::get,
     health, pages, problem, security,
     server::{self, shares::Shares},
+    shared::changes,
     state::AppState,
 };
 
@@ -45,7 +46,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(&app), server::in_time::answer_in_time))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard))
         .layer(middleware::from_fn_with_state(Arc::<Shares>::default(), server::shares::keep_to))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), events::note_changes));
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), changes::note));
     Router::new()
         .merge(pages::routes())
         .merge(api::routes(&app))

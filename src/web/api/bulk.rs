@@ -26,10 +26,10 @@ use crate::{
             pacing::{CanaryOrder, PacingOrder},
         },
         query::When,
-        security::CurrentUser,
         server::background,
         shared::search,
         state::AppState,
+        visitor::CurrentUser,
     },
 };
 

@@ -17,8 +17,8 @@ use crate::{
             precondition::{ETag, Precondition},
         },
         orders::letters::{read_note, read_set_importance, read_type},
-        security::CurrentUser,
         state::AppState,
+        visitor::CurrentUser,
     },
 };
 

@@ -33,8 +33,8 @@ use crate::{
         },
         orders::letters::{read_note, read_retry},
         problem::Problem,
-        security::{CurrentUser, Visitor},
         state::AppState,
+        visitor::{CurrentUser, Visitor},
     },
 };
 

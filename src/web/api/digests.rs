@@ -19,9 +19,9 @@ use crate::{
             call_body::{Call, CallBody, JsonBody},
         },
         query::{Page, Paging},
-        security::CurrentUser,
         state::AppState,
         view::{policy::typed_duration, time::timestamp},
+        visitor::CurrentUser,
     },
 };
 

@@ -20,8 +20,9 @@ use crate::{
             codes::{FaultCode, ProblemCode},
         },
         pages::shell::{Page, Shell},
-        security::{Visitor, missing_right},
+        security::missing_right,
         state::AppState,
+        visitor::Visitor,
     },
 };
 

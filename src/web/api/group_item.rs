@@ -20,9 +20,9 @@ use crate::{
     web::{
         error::WebError,
         input::{path_id::missing, precondition::ETag},
-        security::Visitor,
         state::AppState,
         view::time::timestamp,
+        visitor::Visitor,
     },
 };
 

@@ -28,9 +28,9 @@ use crate::{
             precondition::{ETag, Precondition},
         },
         problem::Problem,
-        security::CurrentUser,
         state::AppState,
         view::conflict::overtaken,
+        visitor::CurrentUser,
     },
 };
 

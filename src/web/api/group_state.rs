@@ -33,9 +33,9 @@ use crate::{
             groups::{GroupAction, GroupOrderFields},
         },
         problem::Problem,
-        security::CurrentUser,
         state::AppState,
         view::conflict::overtaken,
+        visitor::CurrentUser,
     },
 };
 

@@ -20,9 +20,9 @@ use crate::{
         },
         orders::grouping_rule::{check, wrong_with},
         query::{Page, Paging},
-        security::CurrentUser,
         state::AppState,
         view::time::timestamp,
+        visitor::CurrentUser,
     },
 };
 

@@ -29,9 +29,9 @@ use crate::{
         },
         orders::{self, letters::read_note},
         query::{GroupQuery, Listed},
-        security::CurrentUser,
         state::AppState,
         view::conflict::overtaken,
+        visitor::CurrentUser,
     },
 };
 

@@ -28,8 +28,8 @@ use crate::{
             head_faults::HeadFaults,
         },
         input::read_body,
-        security::{CurrentUser, Visitor},
         state::AppState,
+        visitor::{CurrentUser, Visitor},
     },
 };
 

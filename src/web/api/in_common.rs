@@ -17,10 +17,10 @@ use crate::{
         input::path_id::{PathId, missing},
         problem::Problem,
         query::LetterQuery,
-        security::Visitor,
         shared::search::Searched,
         state::AppState,
         view::in_common::says,
+        visitor::Visitor,
     },
 };
 

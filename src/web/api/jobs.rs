@@ -27,10 +27,10 @@ use crate::{
         },
         problem::Problem,
         query::{JobQuery, Listed, listed_page},
-        security::CurrentUser,
         server::background,
         state::AppState,
         view::{job::begins_at, silence::Silence, time::timestamp},
+        visitor::CurrentUser,
     },
 };
 

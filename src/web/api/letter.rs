@@ -36,9 +36,9 @@ use crate::{
             form, parameters,
             payload::{Chain, PayloadQuery},
         },
-        security::{CurrentUser, Visitor},
         shared::{payload, remarks},
         state::AppState,
+        visitor::{CurrentUser, Visitor},
     },
 };
 

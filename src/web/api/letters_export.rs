@@ -27,9 +27,9 @@ use crate::{
         error::WebError,
         problem::Problem,
         query::{LetterQuery, Listed, described::described, form, parameters},
-        security::{CurrentUser, Visitor},
         shared::{remarks, search::Searched},
         state::AppState,
+        visitor::{CurrentUser, Visitor},
     },
 };
 

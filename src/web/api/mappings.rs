@@ -25,9 +25,9 @@ use crate::{
         orders::policy::{Refused, Wrong},
         problem::Problem,
         query::{Page, Paging},
-        security::CurrentUser,
         state::AppState,
         view::time::timestamp,
+        visitor::CurrentUser,
     },
 };
 

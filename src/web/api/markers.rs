@@ -20,9 +20,9 @@ use crate::{
         },
         orders::{marker::MarkerDraft, marker_removal},
         query::{Listed, MarkerQuery, listed_page},
-        security::CurrentUser,
         state::AppState,
         view::time::timestamp,
+        visitor::CurrentUser,
     },
 };
 

@@ -23,7 +23,7 @@ use crate::{
         letter::{Letter, LetterId, LetterSummary},
     },
     services::decoding::{reading::Reading, scrub::scrub_error},
-    web::{security::Visitor, view::time::timestamp},
+    web::{view::time::timestamp, visitor::Visitor},
 };
 
 /// A letter without its contents, as lists have it.

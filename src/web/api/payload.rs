@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::{
     domain::access::Right,
     services::decoding::reading::{Argument, Content, Reading, Task},
-    web::security::Visitor,
+    web::visitor::Visitor,
 };
 
 /// What is inside a body.

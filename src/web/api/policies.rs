@@ -25,12 +25,12 @@ use crate::{
         orders::policy::{Draft, Refused},
         problem::Problem,
         query::{Page, Paging},
-        security::CurrentUser,
         state::AppState,
         view::{
             policy::{in_full, typed_duration},
             time::timestamp,
         },
+        visitor::CurrentUser,
     },
 };
 

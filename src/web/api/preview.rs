@@ -21,8 +21,8 @@ use crate::{
     web::{
         error::{WebError, codes::FaultCode},
         input::call_body::{Call, CallBody, JsonBody},
-        security::CurrentUser,
         state::AppState,
+        visitor::CurrentUser,
     },
 };
 

@@ -15,10 +15,10 @@ use crate::{
         input::call_body::{Call, CallBody, JsonBody},
         orders::{letters::read_note, queue_pausing},
         query::queue_path::QueuePath,
-        security::CurrentUser,
         shared::queue_details::QueueDetails,
         state::AppState,
         view::{small_chart::DayOutcomes, time::timestamp},
+        visitor::CurrentUser,
     },
 };
 

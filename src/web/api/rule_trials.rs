@@ -23,8 +23,8 @@ use crate::{
         input::call_body::{Call, CallBody, JsonBody},
         orders::letters::read_importance,
         problem::Problem,
-        security::CurrentUser,
         state::AppState,
+        visitor::CurrentUser,
     },
 };
 

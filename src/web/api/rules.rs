@@ -26,9 +26,9 @@ use crate::{
         orders::letters::read_importance,
         problem::{MistakeItem, Problem},
         query::{Page, Paging},
-        security::CurrentUser,
         state::AppState,
         view::time::timestamp,
+        visitor::CurrentUser,
     },
 };
 

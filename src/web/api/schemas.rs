@@ -30,9 +30,9 @@ use crate::{
             upload::{Files, NamedFiles, Naming},
         },
         query::{Page, Paging, Parameters, form, parameters},
-        security::CurrentUser,
         state::AppState,
         view::time::timestamp,
+        visitor::CurrentUser,
     },
 };
 

@@ -23,10 +23,10 @@ use crate::{
         },
         problem::Problem,
         query::{Page, Paging},
-        security::CurrentUser,
         shared::saved_views::{self, changed, keeper},
         state::AppState,
         view::time::timestamp,
+        visitor::CurrentUser,
     },
 };
 

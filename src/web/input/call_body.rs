@@ -25,8 +25,8 @@ use crate::{
             fault::{Fault, Place},
             head_faults::HeadFaults,
         },
-        security::CurrentUser,
         state::AppState,
+        visitor::CurrentUser,
     },
 };
 

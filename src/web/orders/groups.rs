@@ -14,8 +14,8 @@ use crate::{
         error::{WebError, codes::FaultCode},
         input::{delay, path_id::missing},
         query::{Pairs, When},
-        security::Visitor,
         state::AppState,
+        visitor::Visitor,
     },
 };
 

@@ -16,8 +16,8 @@ use crate::{
         error::{Gathered, WebError, codes::FaultCode},
         input::delay,
         query::Pairs,
-        security::Visitor,
         state::AppState,
+        visitor::Visitor,
     },
 };
 

@@ -5,9 +5,9 @@ use crate::{
     web::{
         error::{WebError, codes::FaultCode},
         query::queue_path::QueuePath,
-        security::Visitor,
         shared::queue_details::QueueDetails,
         state::AppState,
+        visitor::Visitor,
     },
 };
 

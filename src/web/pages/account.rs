@@ -22,9 +22,10 @@ use crate::{
     web::{
         error::{WebError, codes::FaultCode},
         input::FormPairs,
-        security::{CurrentUser, Peer, Visitor, client_of},
+        security::{Peer, client_of},
         state::AppState,
         view::{agent, time::Moment},
+        visitor::{CurrentUser, Visitor},
     },
 };
 

@@ -24,9 +24,9 @@ use crate::{
         input::FormPairs,
         orders::letters::{Action, Order},
         query::{LetterQuery, Pairs},
-        security::CurrentUser,
         state::AppState,
         view::report,
+        visitor::CurrentUser,
     },
 };
 

@@ -23,10 +23,10 @@ use crate::{
             pacing::PacingOrder,
         },
         query::{Pairs, described::described, form, parameters},
-        security::Visitor,
         server::background,
         state::AppState,
         view::{self, number, preflight::PreflightView, report},
+        visitor::Visitor,
     },
 };
 

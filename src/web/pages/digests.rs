@@ -21,12 +21,12 @@ use crate::{
             FormPairs, QueryPairs,
             path_id::{PathId, missing},
         },
-        security::CurrentUser,
         state::AppState,
         view::{
             digest::{PlanView, ReportView, SentView},
             text,
         },
+        visitor::CurrentUser,
     },
 };
 

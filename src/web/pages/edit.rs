@@ -48,9 +48,9 @@ use crate::{
         input::{BodyLimit, FormPairs, body_limit, delay, path_id},
         orders::letters::read_retry,
         query::further,
-        security::{CurrentUser, Visitor},
         state::AppState,
         view::{letter_facts::TITLE, payload::label, report, text, why},
+        visitor::{CurrentUser, Visitor},
     },
 };
 

@@ -26,12 +26,12 @@ use crate::{
         error::WebError,
         input::{FormPairs, QueryPairs},
         query::{Parameters, form, parameters},
-        security::{CurrentUser, Visitor},
         state::AppState,
         view::{
             broker::BrokerView,
             get_started::{Step, StepState, cautions, option},
         },
+        visitor::{CurrentUser, Visitor},
     },
 };
 

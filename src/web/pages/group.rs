@@ -44,7 +44,6 @@ use crate::{
         },
         orders::letters::{Action, read_note},
         query::{LetterQuery, Listed, came_from::CameFrom},
-        security::{CurrentUser, Visitor},
         shared::marks::before_group,
         state::AppState,
         view::{
@@ -58,6 +57,7 @@ use crate::{
             report,
             row::Row,
         },
+        visitor::{CurrentUser, Visitor},
     },
 };
 

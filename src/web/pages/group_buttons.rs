@@ -11,9 +11,9 @@ use crate::{
     web::{
         error::WebError,
         orders,
-        security::Visitor,
         state::AppState,
         view::{group::href, number, text},
+        visitor::Visitor,
     },
 };
 

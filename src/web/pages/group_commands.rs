@@ -26,12 +26,12 @@ use crate::{
         input::FormPairs,
         orders::{self, groups::GroupOrderFields},
         query::{LetterQuery, Pairs},
-        security::CurrentUser,
         state::AppState,
         view::{
             group_state::{done, unchanged},
             report,
         },
+        visitor::CurrentUser,
     },
 };
 

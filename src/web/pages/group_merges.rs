@@ -13,9 +13,9 @@ use crate::{
     web::{
         error::WebError,
         input::path_id::PathId,
-        security::CurrentUser,
         state::AppState,
         view::{group::href, number, report},
+        visitor::CurrentUser,
     },
 };
 

@@ -33,12 +33,12 @@ use crate::{
             path_id::{PathId, missing},
         },
         query::{self, LetterQuery, form, parameters},
-        security::{CurrentUser, Visitor},
         state::AppState,
         view::{
             group::{Title, href, why},
             number, report, text,
         },
+        visitor::{CurrentUser, Visitor},
     },
 };
 

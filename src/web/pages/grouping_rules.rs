@@ -22,9 +22,9 @@ use crate::{
         input::{FormPairs, path_id::missing},
         orders::{grouping_rule, policy::Wrong},
         query::Pairs,
-        security::CurrentUser,
         state::AppState,
         view::{activity::GROUPING_RULES, group, number, text, time::Moment},
+        visitor::CurrentUser,
     },
 };
 

@@ -23,7 +23,6 @@ use crate::{
     web::{
         error::WebError,
         query::{GroupQuery, Listed, Pager, form, parameters},
-        security::CurrentUser,
         state::AppState,
         view::{
             group::GroupRow,
@@ -31,6 +30,7 @@ use crate::{
             spark::{Span, Spark},
             time::Moment,
         },
+        visitor::CurrentUser,
     },
 };
 

@@ -23,13 +23,13 @@ use crate::{
             path_id::{PathId, missing},
         },
         query::{LetterQuery, Listed},
-        security::Visitor,
         shared::search,
         state::AppState,
         view::{
             group::{Title, href},
             in_common::{Compared, InCommonView},
         },
+        visitor::Visitor,
     },
 };
 

@@ -30,7 +30,6 @@ use crate::{
             path_id::{PathId, missing},
         },
         query::{JobQuery, Listed, Pager, listed_page},
-        security::CurrentUser,
         shared::job_outcomes::{JobFailures, JobOutcomes},
         state::AppState,
         view::{
@@ -38,6 +37,7 @@ use crate::{
             job::JobView,
             number, text,
         },
+        visitor::CurrentUser,
     },
 };
 

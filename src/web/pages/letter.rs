@@ -37,7 +37,6 @@ use crate::{
             letter_tab::{FromQuery, LetterTab, TabQuery},
             payload::PayloadQuery,
         },
-        security::{CurrentUser, Visitor},
         shared::{payload, remarks},
         state::AppState,
         view::{
@@ -48,6 +47,7 @@ use crate::{
             payload::PayloadContext,
             row::Row,
         },
+        visitor::{CurrentUser, Visitor},
     },
 };
 

@@ -31,10 +31,10 @@ use crate::{
         input::{FormPairs, QueryPairs},
         orders::letters::Action,
         query::{LetterQuery, Listed, Parameters, form, parameters},
-        security::CurrentUser,
         shared::search,
         state::AppState,
         view::{group, number, preflight::PreflightView, text},
+        visitor::CurrentUser,
     },
 };
 

@@ -24,9 +24,9 @@ use crate::{
         htmx::is_htmx,
         input::{FormPairs, seen},
         orders::policy::{Refused, Wrong},
-        security::CurrentUser,
         state::AppState,
         view::{conflict::ConflictView, schema::carrier_words, text},
+        visitor::CurrentUser,
     },
 };
 

@@ -30,9 +30,9 @@ use crate::{
             policy::Wrong,
         },
         query::{Listed, MarkerQuery, Pager, Pairs, listed_page},
-        security::CurrentUser,
         state::AppState,
         view::{text, time::Moment},
+        visitor::CurrentUser,
     },
 };
 

@@ -12,9 +12,9 @@ use crate::{
     web::{
         error::WebError,
         query::Pairs,
-        security::Visitor,
         state::AppState,
         view::{number, text},
+        visitor::Visitor,
     },
 };
 

@@ -3,7 +3,7 @@
 use crate::{
     domain::watch::DeadLetterPath,
     services::getting_started::ServiceQueue,
-    web::{security::Visitor, state::AppState, view::broker::BrokerView},
+    web::{state::AppState, view::broker::BrokerView, visitor::Visitor},
 };
 
 /// Where nothing has come, what would make it come.

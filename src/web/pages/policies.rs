@@ -26,7 +26,6 @@ use crate::{
         input::{FormPairs, QueryPairs, seen},
         orders::policy::{Refused, Wrong},
         query::Pairs,
-        security::CurrentUser,
         shared::policy_effect::{self, Force, known_queues},
         state::AppState,
         view::{
@@ -35,6 +34,7 @@ use crate::{
             queue::set_href,
             text,
         },
+        visitor::CurrentUser,
     },
 };
 

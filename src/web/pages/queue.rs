@@ -22,7 +22,6 @@ use crate::{
             LetterQuery, Listed, WaitingQuery,
             queue_path::{self, QueuePath},
         },
-        security::CurrentUser,
         shared::{
             marks::{is_about, with_marks},
             queue_details::{DAYS, QueueDetails},
@@ -39,6 +38,7 @@ use crate::{
             time::Moment,
             watch::{ConcernLine, LevelCells},
         },
+        visitor::CurrentUser,
     },
 };
 

@@ -22,9 +22,9 @@ use crate::{
     web::{
         error::WebError,
         input::FormPairs,
-        security::CurrentUser,
         state::AppState,
         view::{conflict::ConflictView, number, rule::RULES, text},
+        visitor::CurrentUser,
     },
 };
 

@@ -22,9 +22,9 @@ use crate::{
         input::FormPairs,
         orders::letters::Action,
         query::{Listed, Pager, Parameters, WaitingQuery, came_from::CameFrom},
-        security::CurrentUser,
         state::AppState,
         view::{number, tally::Tally, text, waiting::WaitingRow},
+        visitor::CurrentUser,
     },
 };
 

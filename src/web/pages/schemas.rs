@@ -27,13 +27,13 @@ use crate::{
     web::{
         error::WebError,
         input::{FormPairs, QueryPairs, path_id::missing, upload::Files},
-        security::CurrentUser,
         state::AppState,
         view::{
             number,
             schema::{MappingRow, ProblemView, SchemaRow, TypeLink},
             text,
         },
+        visitor::CurrentUser,
     },
 };
 

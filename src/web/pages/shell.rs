@@ -17,10 +17,10 @@ use crate::{
     web::{
         assets,
         error::WebError,
-        events,
-        security::Visitor,
+        shared::changes,
         state::AppState,
         view::{broker::BrokerView, number, tally::Tally},
+        visitor::Visitor,
     },
 };
 
@@ -133,7 +133,7 @@ impl Shell {
             views,
             nav: nav(Some(page), counts),
             is_counted: true,
-            changes: events::known_changes(),
+            changes: changes::known(),
             attention,
             critical: open_groups[Importance::Critical as usize],
             brokers: brokers(app, app.clock.now()),

@@ -26,9 +26,9 @@ use crate::{
         error::{WebError, codes::FaultCode},
         input::FormPairs,
         query::Pairs,
-        security::CurrentUser,
         state::AppState,
         view::time::Moment,
+        visitor::CurrentUser,
     },
 };
 

@@ -30,10 +30,10 @@ use crate::{
             path_id::{PathId, missing},
         },
         query::Pairs,
-        security::CurrentUser,
         shared::saved_views::{self, changed, href, keeper, list},
         state::AppState,
         view::{number, text, time::Moment},
+        visitor::CurrentUser,
     },
 };
 

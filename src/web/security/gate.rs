@@ -4,7 +4,8 @@ use std::{borrow::Cow, fmt::Write};
 
 use axum::http::Method;
 
-use super::{access::missing, user::Visitor};
+use super::access::missing;
+use crate::web::visitor::Visitor;
 
 /// Puts the page together again, where anything in it is not for this visitor.
 ///
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::access::{Grants, QueueScope, Role, Source, User, UserId},
-        web::security::user::Who,
+        web::visitor::Who,
     };
 
     fn check(role: Role, html: &str, expected: &str) {

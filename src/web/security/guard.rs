@@ -17,7 +17,6 @@ use super::{
     gate::disable_the_rest,
     identity::{has_token, visitor_of},
     own_path::own_path,
-    user::{Visitor, Who},
 };
 use crate::{
     config::MetricsAccess,
@@ -26,6 +25,7 @@ use crate::{
         error::{WebError, codes::ProblemCode},
         htmx::is_htmx,
         state::AppState,
+        visitor::{Visitor, Who},
     },
 };
 

@@ -7,7 +7,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use super::{
     address::{client, is_within},
     cookies::PrivateCookie,
-    user::{Visitor, Who},
 };
 use crate::{
     config::AuthMode,
@@ -16,6 +15,7 @@ use crate::{
     web::{
         error::{WebError, codes::ProblemCode},
         state::AppState,
+        visitor::{Visitor, Who},
     },
 };
 

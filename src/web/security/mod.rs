@@ -10,8 +10,6 @@ mod headers;
 mod hosts;
 mod identity;
 mod own_path;
-mod store;
-mod user;
 
 pub use access::{Need, missing as missing_right, need_of, table};
 pub use address::{Peer, is_within};
@@ -22,5 +20,3 @@ pub use headers::set_headers;
 pub use hosts::{Hosts, PROBES, refuse_foreign_hosts};
 pub use identity::{client_of, has_token, visitor_of};
 pub use own_path::own_path;
-pub use store::GuardedStore;
-pub use user::{CurrentUser, Visitor};

@@ -12,7 +12,8 @@ use std::{
 use axum::body::Body;
 use tokio_util::sync::CancellationToken;
 
-use super::{held_body::holding, limits::Limits};
+use super::held_body::holding;
+use crate::web::state::limits::Limits;
 
 /// All connections of a server.
 pub struct Connections {

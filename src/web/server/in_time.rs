@@ -21,12 +21,11 @@ use axum::{
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
-use super::limits::Limits;
 use crate::{
     config::AuthMode,
     web::{
         error::{WebError, codes::ProblemCode},
-        state::AppState,
+        state::{AppState, limits::Limits},
     },
 };
 

@@ -8,7 +8,6 @@ pub mod connections;
 pub mod crowded;
 pub mod held_body;
 pub mod in_time;
-pub mod limits;
 pub mod shares;
 pub mod tls;
 pub mod unread;
@@ -35,9 +34,11 @@ use tower::ServiceExt;
 
 use connections::{Connection, Connections};
 use crowded::Reserved;
-use limits::Limits;
 
-use super::security::{Peer, is_within};
+use super::{
+    security::{Peer, is_within},
+    state::limits::Limits,
+};
 
 /// After an accept that failed, mostly for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -15,7 +15,7 @@ use axum::{
 use super::held_body::holding;
 use crate::web::{
     error::{WebError, codes::ProblemCode},
-    security::Visitor,
+    visitor::Visitor,
 };
 
 /// What there is a limit for.

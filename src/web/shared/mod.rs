@@ -1,6 +1,7 @@
 //! What pages and API tell alike, and how it is found.
 
 pub mod audit_subjects;
+pub mod changes;
 pub mod job_outcomes;
 pub mod marks;
 pub mod payload;
@@ -11,4 +12,3 @@ pub mod recent;
 pub mod remarks;
 pub mod saved_views;
 pub mod search;
-pub mod seen_changes;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     domain::{access::Right, actor::Actor, letter::Letter},
     services::decoding::{confirmed::Confirmed, reading::Reading, scrub::scrub},
-    web::{error::WebError, input::path_id::missing, query::payload::PayloadQuery, security::Visitor, state::AppState},
+    web::{error::WebError, input::path_id::missing, query::payload::PayloadQuery, state::AppState, visitor::Visitor},
 };
 
 /// Reads the body of a letter. To whoever is to see hidden values they are shown, once it is written down; where nothing

@@ -18,13 +18,13 @@ use crate::{
     web::{
         error::WebError,
         query::queue_path::{QueuePath, missing},
-        security::Visitor,
         state::AppState,
         view::{
             retry_outcomes::{QueueOutcomes, RetryFigures},
             small_chart::DayOutcomes,
             tally::{self, QueueCounts, QueueKey},
         },
+        visitor::Visitor,
     },
 };
 

@@ -19,12 +19,12 @@ use crate::{
         },
         input::path_id::missing,
         query::{LetterQuery, Listed, Pairs, Parameters},
-        security::Visitor,
         state::{
             AppState,
             view_counts::{CountKey, KnownCount},
         },
         view::conflict::overtaken,
+        visitor::Visitor,
     },
 };
 

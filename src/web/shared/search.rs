@@ -23,8 +23,8 @@ use crate::{
         },
         input::exact_pairs,
         query::{LetterQuery, Parameters},
-        security::Visitor,
         state::AppState,
+        visitor::Visitor,
     },
 };
 

@@ -1,6 +1,7 @@
 //! What all requests work with.
 
 pub mod last_figures;
+pub mod limits;
 pub mod seen_changes;
 pub mod view_counts;
 
@@ -15,10 +16,6 @@ use last_figures::LastFigures;
 use seen_changes::SeenChanges;
 use view_counts::ViewCounts;
 
-use super::{
-    security::{GuardedStore, Visitor},
-    server::limits::Limits,
-};
 use crate::{
     clock::Clock,
     domain::{
@@ -45,6 +42,10 @@ use crate::{
         triage::Triage,
     },
     store::{StoreError, StoreReader},
+    web::{
+        state::limits::Limits,
+        visitor::{GuardedStore, Visitor},
+    },
 };
 
 /// All that pages and API need of the lower floors.

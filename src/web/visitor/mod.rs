@@ -1,4 +1,8 @@
-//! Who asks.
+//! Who asks, and the database as they see it.
+
+mod store;
+
+pub use store::GuardedStore;
 
 use std::{
     net::IpAddr,

@@ -1,6 +1,6 @@
 //! The database as far as who asks may see it.
 
-use super::user::Visitor;
+use super::Visitor;
 use crate::{domain::access::Grants, store::StoreReader};
 
 /// The database behind the guard: pages and API have no other, so that they cannot forget who asks.
