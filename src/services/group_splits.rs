@@ -56,6 +56,8 @@ pub struct FieldValues {
     pub values: Vec<(Said, u64)>,
     /// Values that are not among these.
     pub left_out: usize,
+    /// Of how many letters it cannot be told; see [`said`].
+    pub untold: u64,
 }
 
 /// How a group is to be split.
@@ -155,14 +157,18 @@ impl GroupSplits {
         };
         let found = columns::look_into(seen, &self.reader, &letters, look).await?;
         let read = found.len() as u64;
-        for said in found.into_iter().filter_map(|(_, said)| said) {
-            *counts.entry(said).or_default() += 1;
+        let mut untold = 0;
+        for (_, said) in found {
+            match said {
+                Some(said) => *counts.entry(said).or_default() += 1,
+                None => untold += 1,
+            }
         }
         let mut values: Vec<(Said, u64)> = counts.into_iter().collect();
         values.sort_by_key(|(_, letters)| std::cmp::Reverse(*letters));
         let left_out = values.len().saturating_sub(MOST_PARTS);
         values.truncate(MOST_PARTS);
-        Ok(FieldValues { read, values, left_out })
+        Ok(FieldValues { read, values, left_out, untold })
     }
 
     /// Splits a group by what is well formed; its letters follow.

@@ -60,6 +60,8 @@ pub struct SplitPreview {
     values: Vec<ValueItem>,
     /// How many values there are beside these.
     left_out: usize,
+    /// Of how many dead letters it cannot be told: they have no fields, or are hidden or too large.
+    untold: u64,
 }
 
 /// One value, and how many say it.
@@ -72,9 +74,9 @@ struct ValueItem {
 
 impl From<FieldValues> for SplitPreview {
     fn from(found: FieldValues) -> Self {
-        let FieldValues { read, values, left_out } = found;
+        let FieldValues { read, values, left_out, untold } = found;
         let values = values.into_iter().map(|(value, letters)| ValueItem { value, letters }).collect();
-        Self { read, values, left_out }
+        Self { read, values, left_out, untold }
     }
 }
 

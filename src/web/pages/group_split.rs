@@ -74,6 +74,8 @@ struct ValuesView {
     rows: Vec<ValueRow>,
     /// How many further values there are; empty: none.
     more: String,
+    /// `3 of 500 dead letters`, of which it cannot be told; empty: none.
+    untold: String,
 }
 
 struct ValueRow {
@@ -93,6 +95,10 @@ impl ValuesView {
         Self {
             read: number::plural(found.read, "dead letter"),
             rows: found.values.iter().map(row).collect(),
+            untold: match found.untold {
+                0 => String::new(),
+                n => format!("{} of {}", number::thousands(n), number::plural(found.read, "dead letter")),
+            },
             more: if found.left_out > 0 { number::thousands(found.left_out as u64) } else { String::new() },
         }
     }

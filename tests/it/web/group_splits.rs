@@ -148,7 +148,10 @@ async fn what_cannot_be_told_is_not_said_to_be_missing() {
     for (field, missing) in [("payload.currency", 2), ("payload.inner.currency", 2)] {
         let preview = desk.post(&format!("{path}/split/preview"), &json!({"field": field})).await.expect(200).json();
         assert_eq!((&preview["read"], &preview["values"]), (&json!(5), &json!([{"value": null, "letters": missing}])));
+        assert_eq!(preview["untold"], json!(5 - missing));
     }
+    let page = desk.page(&format!("{group}/split?field=payload.currency")).await.words("main");
+    assert!(page.contains("Of 3 of 5 dead letters it cannot be told"), "{page}");
     desk.post(&format!("{path}/split"), &by_currency(&[Some("EUR"), None])).await.expect(200);
     sort(&desk).await;
     assert_eq!(groups(&desk).await, as_listed(&[("-", 3), ("currency is missing", 2)]));
