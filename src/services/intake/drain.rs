@@ -12,7 +12,7 @@ use super::{
     batch_acks::BatchAcks,
     forward::Forwarder,
     gather::{Batch, Gathered, Gatherer},
-    own_retries, recognition,
+    own_retries, paused, recognition,
     unacknowledged::PendingAcks,
 };
 use crate::{
@@ -113,6 +113,7 @@ impl Filing<'_> {
         let mut acks = BatchAcks::new(self.acknowledger.clone(), tags);
         let from = (self.queue, self.session);
         let onward = recognition::of_those_for_broker(self.intake, from, onward, &mut here, &retries).await;
+        let onward = paused::keep_paused(self.intake, onward, &mut here).await;
         let (sent_here, sent_on) = self.forwarder.forward(onward, &mut acks).await?;
         self.recognise(&mut here, &retries).await?;
         here.extend(sent_here);

@@ -17,6 +17,7 @@ mod known;
 mod outlook;
 mod own_retries;
 mod parcel;
+mod paused;
 mod publisher;
 mod recognition;
 mod sessions;

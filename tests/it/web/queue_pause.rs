@@ -76,6 +76,32 @@ async fn every_server_holds_what_one_was_told_to_hold() {
     held_until_it_is_resumed(&rabbit.vhost(), &postgres.database().url, true).await;
 }
 
+/// What waits in RabbitMQ when it is due goes out; what fails once the queue is paused does not go there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_would_wait_in_rabbitmq_is_held_in_the_database() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let directory = tempfile::tempdir().unwrap();
+    let server = open(&vhost, &format!("sqlite://{}", directory.path().join("dlo.db").display())).await;
+    let policy = json!({"queues": "*", "delays": ["1s", "1s"], "via": "broker", "jitter": 0});
+    assert_eq!(server.post("/api/v1/policies", &policy).await.status(), 201);
+    let (work, probe) = (Service::start(&vhost, "work").await, Service::start(&vhost, "probe").await);
+    let path = "/api/v1/queues/main/work";
+    assert_eq!(server.post(&format!("{path}/pause"), &json!({})).await.status(), 200);
+    work.fail("{\"n\": 1}").await;
+    server.await_letters("status=scheduled&queue=work", 1).await;
+    // What failed later and waits as long is back, through RabbitMQ.
+    probe.fail("{\"n\": 2}").await;
+    assert_eq!(probe.work().await, "{\"n\": 2}");
+    assert_eq!(server.json("/api/v1/letters?status=all").await["items"].as_array().unwrap().len(), 1);
+    assert_eq!(vhost.depth("work").await, 0, "nothing was sent into it");
+    assert_eq!(server.post(&format!("{path}/resume"), &json!({})).await.status(), 200);
+    assert_eq!(work.work().await, "{\"n\": 1}");
+    // Its failures are counted on, in the database from now on.
+    work.fail("{\"n\": 3}").await;
+    assert_eq!(work.work().await, "{\"n\": 3}");
+}
+
 #[tokio::test]
 async fn the_switch_says_who_and_why_and_is_in_the_activity() {
     for (desk, _kept) in both().await {
