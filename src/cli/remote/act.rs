@@ -1,13 +1,17 @@
 //! `dlo retry` and `discard`: of the letters that are named, or of all that a filter lets through.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    process::ExitCode,
+};
 
 use clap::Args;
+use payload_codec::json::portable;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    Client, Failure, Outcome, Server, jobs,
+    Client, Failure, Outcome, Server, USAGE_ERROR, jobs,
     letters::Filter,
     text::{confirm, exit, note, print_text},
 };
@@ -111,7 +115,7 @@ impl Target {
 
 /// What `dlo list` prints begins with an id, as text and as JSON.
 fn id_of(line: &str) -> Option<Uuid> {
-    match serde_json::from_str::<Value>(line) {
+    match serde_json::from_str::<Value>(&portable(line)) {
         Ok(Value::Object(letter)) => letter.get("id")?.as_str()?.parse().ok(),
         _ => line.parse().ok(),
     }
@@ -120,7 +124,7 @@ fn id_of(line: &str) -> Option<Uuid> {
 /// Those that are refused are told one by one, and the others are done.
 async fn one_by_one(target: &Target, action: &str, order: &Map<String, Value>) -> Outcome {
     let client = Client::new(&target.server)?;
-    let (mut done, mut refused) = (0, 0);
+    let (mut done, mut refused, mut misunderstood) = (0, 0, 0);
     for id in target.ids()? {
         match client.post(&format!("letters/{id}/{action}"), &Value::Object(order.clone())).await {
             Ok(letter) => {
@@ -129,9 +133,10 @@ async fn one_by_one(target: &Target, action: &str, order: &Map<String, Value>) -
                     print_text(&format!("{letter}\n"))?;
                 }
             }
-            Err(failure @ Failure::Refused(_)) => {
+            Err(Failure::Refused(refusal)) => {
                 refused += 1;
-                note(&format!("dlo: {id}: {failure}\n"))?;
+                misunderstood += u64::from(refusal.is_misunderstood());
+                note(&format!("dlo: {id}: {refusal}\n"))?;
             }
             Err(failure) => return Err(failure),
         }
@@ -140,7 +145,8 @@ async fn one_by_one(target: &Target, action: &str, order: &Map<String, Value>) -
         let left = if refused > 0 { format!(", {} refused", plural(refused, "dead letter")) } else { String::new() };
         print_text(&format!("{}{left}\n", outcome(action, done)))?;
     }
-    Ok(exit(refused == 0))
+    let is_mistake = done == 0 && refused > 0 && misunderstood == refused;
+    Ok(if is_mistake { ExitCode::from(USAGE_ERROR) } else { exit(refused == 0) })
 }
 
 fn outcome(action: &str, n: u64) -> String {

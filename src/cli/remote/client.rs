@@ -3,6 +3,7 @@
 use std::fmt;
 
 use anyhow::{Context, anyhow};
+use payload_codec::json::portable;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use serde_json::Value;
 use url::Url;
@@ -118,7 +119,7 @@ impl Client {
     async fn json(&self, request: RequestBuilder) -> Result<Value, Failure> {
         let answer = self.send(request).await?.bytes().await?;
         let what = || format!("{} answers something else than dlo does", self.url);
-        Ok(serde_json::from_slice(&answer).with_context(what)?)
+        Ok(serde_json::from_str(&portable(&String::from_utf8_lossy(&answer))).with_context(what)?)
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {

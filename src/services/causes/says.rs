@@ -6,7 +6,7 @@ use amqp_message::{
 };
 use contrast_sets::{Document, Fact};
 use failure_conventions::{clean, dlo_headers, inner_body::InnerBodies, stripped};
-use payload_codec::message::MASK;
+use payload_codec::{json::portable, message::MASK};
 
 use crate::domain::letter::Letter;
 
@@ -50,7 +50,7 @@ pub(super) fn document(letter: &Letter, payload: Option<&str>, shows_payload: bo
             add_header(&mut document, &format!("header.{name}"), value);
         }
     }
-    if let Some(payload) = payload.and_then(|payload| serde_json::from_str(payload).ok()) {
+    if let Some(payload) = payload.and_then(|payload| serde_json::from_str(&portable(payload)).ok()) {
         document.add_json("payload", &payload, &|text| text.starts_with(MASK));
     }
     document

@@ -22,7 +22,7 @@ pub(crate) fn of_payload(reading: &Reading, each: &mut Each<'_>) {
 pub(crate) fn all_of_payload(reading: &Reading, each: &mut Each<'_>) {
     let limits = Limits::default();
     if let Content::Json(text) = &reading.content
-        && let Ok(node) = json::read(text, limits.elements, limits.depth)
+        && let Ok(node) = json::read(&json::portable(text), limits.elements, limits.depth)
     {
         walk(&mut "payload".to_owned(), &node, each);
     }

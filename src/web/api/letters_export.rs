@@ -11,6 +11,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{StreamExt, stream};
+use payload_codec::json::portable;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -206,7 +207,8 @@ impl Lines {
         match self {
             Self::Json => Ok(on_one_line(&serde_json::to_string(letter).map_err(WebError::internal)?) + "\n"),
             Self::Table(fields) => {
-                let letter = serde_json::to_value(&letter.letter).map_err(WebError::internal)?;
+                let letter = serde_json::to_string(&letter.letter).map_err(WebError::internal)?;
+                let letter: Value = serde_json::from_str(&portable(&letter)).map_err(WebError::internal)?;
                 Ok(row(fields.iter().map(|field| match field.of(&letter) {
                     Value::Null => String::new(),
                     Value::String(text) => cell(text),

@@ -77,6 +77,21 @@ async fn a_table_has_the_columns_that_are_asked_for() {
     assert_eq!(places, BTreeSet::from(["field", "format", "q", "staus"]), "{refused}");
 }
 
+/// JSON that few readers take.
+#[tokio::test]
+async fn a_strange_payload_does_not_break_a_table_off() {
+    let desk = Desk::open().await;
+    let odd = r#"{"a": "cut \ud83d", "n": 1e400, "id": 12345678901234567890123, "pair": "\ud83d\ude00"}"#;
+    for body in [odd, "{\"n\": 1}"] {
+        desk.receive(dead_in("orders").body(body)).await;
+    }
+    let fields = ["a", "n", "id", "pair"].map(|field| format!("&field=payload.{field}")).concat();
+    let path = format!("/api/v1/letters/export?format=csv&sort=oldest{fields}");
+    let table = desk.get(&path).await.expect(200).text();
+    let rows: Vec<&str> = table.lines().skip(1).collect();
+    assert_eq!(rows, ["\"cut \u{fffd}\",\"1e400\",\"12345678901234567890123\",\"\u{1f600}\"", ",1,,"]);
+}
+
 #[tokio::test]
 async fn what_is_hidden_is_not_in_it_unless_it_is_revealed() {
     let desk = Desk::hiding(&["ssn"]).await;

@@ -5,12 +5,14 @@
 
 mod merge;
 mod merge_patch;
+mod portable;
 mod read;
 mod write;
 
 use std::borrow::Cow;
 
 pub use merge_patch::{MergePatch, PatchMistake, laid_out};
+pub use portable::portable;
 pub use read::read;
 
 #[cfg(test)]

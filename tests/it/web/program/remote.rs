@@ -56,7 +56,7 @@ impl Site {
 
 #[tokio::test]
 async fn letters_are_listed_shown_and_dealt_with() {
-    let (site, ids) = site(&["{\"n\":1}", "two\u{1b}[31m", "3", "4", "5"]).await;
+    let (site, ids) = site(&["{\"n\":1}", "two\u{1b}[31m", "{\"a\":\"cut \\ud83d\"}", "4", "5"]).await;
     let names: Vec<String> = ids.iter().map(LetterId::to_string).collect();
     let table = site.says(&["list"], 0).stdout;
     assert!(table.starts_with("ID") && table.lines().count() == 6, "{table}");
@@ -72,6 +72,8 @@ async fn letters_are_listed_shown_and_dealt_with() {
     assert!(!site.says(&["show", &names[1]], 0).stdout.contains('\u{1b}'));
     assert_eq!(site.says(&["show", &names[1], "--body"], 0).stdout, "two\u{1b}[31m");
     assert_eq!(site.lines(&["show", &names[0]])[0]["id"], names[0]);
+
+    assert!(site.says(&["show", &names[2]], 0).stdout.contains("cut \u{fffd}"));
 
     let done = site.says(&["discard", &names[0], "--note", "a test"], 0).stdout;
     assert_eq!(done, "1 dead letter discarded\n");
@@ -105,7 +107,7 @@ async fn a_refusal_says_where_and_what_to_do() {
     let id = ids[0].to_string();
     let mistakes = site.says(&["list", "--status", "opne", "--reason", "x"], 2).stderr;
     assert!(mistakes.contains("\n  status: ") && mistakes.contains("\n  reason: "), "{mistakes}");
-    let mistake = site.says(&["retry", &id, "--delay", "soon"], 1).stderr;
+    let mistake = site.says(&["retry", &id, "--delay", "soon"], 2).stderr;
     assert!(mistake.contains(": delay: ") && mistake.matches("30s").count() == 1, "{mistake}");
     let unknown = "00000000-0000-7000-8000-000000000000";
     assert!(site.says(&["show", unknown], 1).stderr.starts_with("dlo: "));
