@@ -9,9 +9,9 @@ use askama::Template;
 use axum::{
     Json,
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
-    response::{Html, IntoResponse, Response},
+    response::{Html, IntoResponse, Redirect, Response},
 };
 use rule_language::Mistake;
 use serde::Serialize;
@@ -48,8 +48,11 @@ const KEPT: [HeaderName; 5] = [
 
 /// Gives every error its body.
 pub async fn present(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
-    let asker = Asker::of(&request);
+    let (asker, page) = (Asker::of(&request), page_of_form(&request));
     let response = next.run(request).await;
+    if let Some(page) = page.filter(|_| response.status() == StatusCode::METHOD_NOT_ALLOWED) {
+        return Redirect::to(&page).into_response();
+    }
     match failure_in(&response) {
         None => response,
         Some(error) => {
@@ -60,6 +63,15 @@ pub async fn present(State(app): State<Arc<AppState>>, request: Request, next: N
             }
         }
     }
+}
+
+/// Where to go when this address turns out to be one to which forms are sent: the page above it. It stands in the address bar
+/// after a mistake, and is opened again from there.
+fn page_of_form(request: &Request) -> Option<String> {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let (page, _) = request.uri().path().rsplit_once('/').filter(|(page, _)| is_read && !page.is_empty())?;
+    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    (!page.starts_with("/api/")).then(|| format!("{page}{query}"))
 }
 
 /// An error of ours, or one that axum made by itself and left without a word.
@@ -174,6 +186,8 @@ impl From<&Mistake> for MistakeItem {
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
     shell: Shell,
+    /// Pages are shown only to who is signed in, and to all where nobody has to.
+    is_known: bool,
     status: u16,
     title: String,
     detail: &'a str,
@@ -251,11 +265,12 @@ fn problem(app: &AppState, error: &WebError, request_id: Option<String>) -> Resp
 }
 
 fn page(app: &AppState, error: &WebError, request_id: Option<String>) -> Response {
+    let is_known = app.sign_in.mode() == AuthMode::None || Visitor::current().is_some_and(|visitor| visitor.is_known());
     // What is wrong with the server is nothing for strangers.
-    let is_known = Visitor::current().is_some_and(|visitor| visitor.is_known());
-    let banner = if is_known || app.sign_in.mode() == AuthMode::None { Banner::of(app) } else { Banner::default() };
+    let banner = if is_known { Banner::of(app) } else { Banner::default() };
     let page = ErrorPage {
         shell: Shell { banner, ..Shell::bare() },
+        is_known,
         status: error.status.as_u16(),
         title: title(error.status),
         detail: &error.detail,

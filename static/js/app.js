@@ -2,6 +2,7 @@
 import "./attention.js";
 import "./copy.js";
 import { on, one } from "./dom.js";
+import "./keep.js";
 import "./keys.js";
 import "./live.js";
 import "./menus.js";

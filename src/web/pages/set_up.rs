@@ -41,7 +41,9 @@ impl SetUpPage {
 }
 
 pub async fn show(State(app): State<Arc<AppState>>, QueryPairs(mut pairs): QueryPairs) -> Result<Response, WebError> {
-    let link = pairs.take("link")?.unwrap_or_default();
+    let Some(link) = pairs.take("link")? else {
+        return Err(WebError::not_found("The link is in the log of the server, as long as it has no user."));
+    };
     if !app.sign_in.is_setup_link(&link).await? {
         return Err(WebError::not_found("This link was used already, or its time is over."));
     }

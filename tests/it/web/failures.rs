@@ -104,6 +104,21 @@ async fn another_method_is_refused_as_a_page() {
     }
 }
 
+/// After a mistake in a form it stands in the address bar.
+#[tokio::test]
+async fn the_address_of_a_form_leads_to_its_page() {
+    let desk = Desk::open().await;
+    for (form, page) in [
+        ("/rules/set", "/rules"),
+        ("/policies/set?part=main", "/policies?part=main"),
+        ("/schemas/upload", "/schemas"),
+        ("/letters/actions", "/letters"),
+    ] {
+        assert_eq!(desk.get(form).await.expect(303).header("location"), page);
+        desk.get(page).await.expect(200);
+    }
+}
+
 #[tokio::test]
 async fn what_a_request_calls_itself_is_kept() {
     let desk = Desk::open().await;

@@ -152,6 +152,23 @@ async fn the_actions_of_a_group_are_about_as_many_as_its_page_says() {
     scene.check_quiet().await;
 }
 
+#[tokio::test]
+async fn what_was_chosen_for_a_retry_stays_when_something_else_is_done() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 3).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open(&group_of(&desk, ids[0]).await).await;
+    scene.press("r").await;
+    scene.click(".pace-way:has([value=canary]) [name=pace]").await;
+    scene.types("[name=first]", "2").await;
+    scene.reads("[data-does]", "Send 2 first").await;
+    scene.click("#group-state button[value=acknowledge]").await;
+    scene.reads("#group-state .mark-phase", "acknowledged").await;
+    scene.reads("[data-does]", "Send 2 first").await;
+    scene.sees("document.querySelector('[value=canary]').checked").await;
+    scene.check_quiet().await;
+}
+
 /// Types both at one stroke, so that the second comes before the answer to the first.
 const TYPED_AT_ONCE: &str = "[...'zj'].forEach((key) => {
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
