@@ -1,8 +1,6 @@
 // Makes quicker and handier what also works without it: live parts, times, keys, selection, the chart's brush, copying.
 import "./attention.js";
-import "./copy.js";
 import { on, one } from "./dom.js";
-import "./keep.js";
 import "./keys.js";
 import "./live.js";
 import "./menus.js";
@@ -12,7 +10,14 @@ import "./rows.js";
 import "./times.js";
 
 // What only some pages have is fetched when there is something of it.
-const PARTS = { chart: ".chart-bars", edit: "#text", pace: ".pace-box", payload: "#payload", unsaved: "[data-unsaved]" };
+const PARTS = {
+  chart: ".chart-bars",
+  edit: "#text",
+  keep: ".confirm-box, .note-form",
+  pace: ".pace-box",
+  payload: "#payload",
+  unsaved: "[data-unsaved]",
+};
 const fetchParts = () => Object.entries(PARTS).forEach(([name, at]) => one(at) && import(`./${name}.js`));
 
 document.addEventListener("htmx:afterSettle", fetchParts);
@@ -21,3 +26,5 @@ fetchParts();
 // What somebody types in is fetched when they are there.
 on("focusin", "[data-find]", () => import("./find.js"));
 on("focusin", "[data-search]", () => import("./search.js"));
+
+on("click", "[data-copy], [data-copy-text], [data-copy-this]", async (button) => (await import("./copy.js")).copyFor(button));

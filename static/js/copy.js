@@ -1,5 +1,5 @@
 // Buttons that copy: what an element shows, an address, or what they carry.
-import { on, one } from "./dom.js";
+import { one } from "./dom.js";
 
 const MARKED_FOR = 1500;
 
@@ -36,8 +36,9 @@ export const copy = async (button, text) => {
   button.focus();
 };
 
-on("click", "[data-copy]", (button) => copy(button, one(button.dataset.copy)?.textContent ?? ""));
+const textOf = ({ dataset }) => {
+  if (dataset.copy) return one(dataset.copy)?.textContent ?? "";
+  return dataset.copyThis ?? new URL(dataset.copyText, location).href;
+};
 
-on("click", "[data-copy-text]", (button) => copy(button, new URL(button.dataset.copyText, location).href));
-
-on("click", "[data-copy-this]", (button) => copy(button, button.dataset.copyThis));
+export const copyFor = (button) => copy(button, textOf(button));

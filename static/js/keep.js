@@ -9,7 +9,7 @@ let kept = []; // of the other forms
 
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   if (detail.requestConfig.verb === "post") sent = detail.elt.closest("form");
-  else if (detail.target?.id === "main" && detail.elt !== document.body) sent = null;
+  else if (detail.target?.id === "main" && detail.requestConfig.triggeringEvent) sent = null; // somebody went elsewhere
 });
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -22,10 +22,11 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 const isSame = (was) => (field) =>
   field.name === was.name && field.type === was.type && (!was.matches("[type=checkbox], [type=radio]") || field.value === was.value);
 
+const action = (form) => form.getAttribute("action");
+
 const putBack = (was) => {
-  const action = was.form.getAttribute("action");
-  const form = all("#main form").find((form) => form.getAttribute("action") === action);
-  const field = form && all(FIELDS, form).find(isSame(was));
+  const forms = all("#main form").filter((form) => action(form) === action(was.form)); // several may lead to one address
+  const field = forms.flatMap((form) => all(FIELDS, form)).find(isSame(was));
   if (!field) return;
   if (was.matches("[type=checkbox], [type=radio]")) field.checked = was.checked;
   else field.value = was.value;

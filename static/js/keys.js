@@ -1,6 +1,6 @@
 // Keyboard shortcuts; templates/_help.html lists them.
 import { all, isChanged, on, one } from "./dom.js";
-import { closeMenus, closePopovers } from "./menus.js";
+import { closePopovers, isFilledIn, leaveMenu } from "./menus.js";
 import { act, delay, focusAgain, isListShown, open, toggle, walk } from "./rows.js";
 
 const PATIENCE = 1500; // how long after g the key may come that says where to
@@ -9,8 +9,10 @@ const PATIENCE = 1500; // how long after g the key may come that says where to
 let went = -Infinity;
 
 // The list of shortcuts: those that do something on this page.
+const isOff = (element) => element.matches(":disabled, [aria-disabled=true]");
+
 const openHelp = () => {
-  all("#help [data-where]").forEach((line) => (line.hidden = !one(line.dataset.where)));
+  all("#help [data-where]").forEach((line) => (line.hidden = all(line.dataset.where).every(isOff)));
   one("#help").showModal();
 };
 
@@ -35,7 +37,7 @@ const keys = {
   u: () => one('.toast-box [data-key="u"]')?.click(),
   "?": openHelp,
   g: ({ timeStamp }) => (went = timeStamp),
-  Escape: () => closePopovers() || closeMenus() || leave(),
+  Escape: () => closePopovers() || leaveMenu() || leave(),
 };
 
 // To the part of the letter before or behind the one that is shown.
@@ -66,12 +68,13 @@ document.addEventListener("keydown", (event) => {
     const isCompleted = event.target.getAttribute("aria-expanded") === "true";
     if (event.key !== "Escape" || isCompleted) return;
     if (isQuestionLeft(event.target)) leave();
-    else {
-      if (!closeMenus()) event.target.blur();
+    else if (!leaveMenu(event.target)) {
+      event.target.blur();
       focusAgain();
     }
     return;
   }
+  if (event.key !== "Escape" && isFilledIn()) return;
   const target = event.timeStamp - went < PATIENCE && one(`[data-go="${CSS.escape(event.key)}"]`);
   went = -Infinity;
   if (target) target.click();

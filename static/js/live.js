@@ -143,7 +143,10 @@ const listen = () => {
   if (source || document.hidden || !one("#side")) return;
   heardAt = now();
   source = new EventSource("/events");
-  source.addEventListener("open", hear);
+  source.addEventListener("open", () => {
+    hear();
+    document.dispatchEvent(new Event("dlo:connected"));
+  });
   source.addEventListener("changes", ({ data }) => {
     hear();
     heard = data;

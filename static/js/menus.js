@@ -1,12 +1,34 @@
-// What closes by itself: menus, popovers and toasts; and fields that submit when they change.
+// What closes or goes by itself: menus, popovers, toasts and marks at fields; and fields that submit when they change.
 import { all, on, one } from "./dom.js";
 
-// Closes all menus but that one; says whether any was open.
-export const closeMenus = (except = null) => {
-  const open = all("details.menu-box[open]").filter((menu) => menu !== except);
-  open.forEach((menu) => (menu.open = false));
-  return open.length > 0;
+// Closes all menus but that one.
+const closeMenus = (except) => all("details.menu-box[open]").forEach((menu) => (menu.open = menu === except));
+
+const OPEN = ":is(.menu-box, .note-form)[open]";
+const FIELD = "input:not([type=hidden]), select, textarea";
+const FORM = `${OPEN}:has(${FIELD})`;
+
+// Whether keys are meant for what was opened, wherever the focus is.
+export const isFilledIn = () => Boolean(one(FORM));
+
+// Closes what is open, or the one that a field is in, and gives the focus back to its button; says whether there was any.
+export const leaveMenu = (field = null) => {
+  const menu = field ? field.closest(OPEN) : one(OPEN);
+  if (!menu) return false;
+  menu.open = false;
+  one("summary", menu).focus();
+  return true;
 };
+
+// Whoever opens it goes on in its first field; what a key has opened has the focus where the key wants it.
+document.addEventListener(
+  "toggle",
+  ({ target }) => {
+    if (!target.matches(FORM) || document.activeElement !== one("summary", target)) return;
+    (one("[type=radio]:checked", target) ?? one(FIELD, target)).focus();
+  },
+  true,
+);
 
 // Closes what lies above the page; says whether anything did. All else that closes it is the browser's.
 export const closePopovers = () => {
@@ -18,6 +40,13 @@ export const closePopovers = () => {
 document.addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu-box")));
 
 on("change", "[data-submits]", (select) => select.form.requestSubmit(one("button", select.form)));
+
+// What was refused is marked until it is changed.
+on("input", "[aria-invalid]", (field) => {
+  field.ariaInvalid = null;
+  const marks = field.getAttribute("aria-describedby")?.split(" ") ?? [];
+  all(".form-wrong", field.form ?? document).forEach((mark) => marks.includes(mark.id) && mark.remove());
+});
 
 // Toasts go by themselves, unless one is at them or they tell of a failure.
 const SHOWN_FOR = 15000;

@@ -16,7 +16,7 @@ on("change", ".pace-box input", (input) => {
 
 const begin = () => all(".confirm-box").forEach(says);
 
-// What the server refuses is marked, until it is changed.
+// What the server refuses is marked.
 const mark = () => {
   const wrong = one("#toasts [data-wrong]")?.dataset.wrong.split(" ") ?? [];
   all(".pace-box input:not([type=radio])").forEach((field) => {
@@ -24,8 +24,6 @@ const mark = () => {
   });
   one(".pace-box [aria-invalid]")?.select();
 };
-
-on("input", ".pace-box [aria-invalid]", (field) => (field.ariaInvalid = null));
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   begin();

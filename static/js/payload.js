@@ -1,5 +1,4 @@
 // The payload of a letter: lines with numbers, parts of JSON that fold, and a value that is chosen to be copied.
-import { copy } from "./copy.js";
 import { all, on, one } from "./dom.js";
 
 const shown = new WeakMap(); // of a payload: its lines, each with its path and where what it opens ends
@@ -112,7 +111,10 @@ const valueAt = (n) => {
 
 const COPIES = { path: () => one("#payload-path code").textContent, value: () => valueAt(chosen()) };
 
-on("click", "[data-copies]", (button) => copy(button, COPIES[button.dataset.copies]()));
+on("click", "[data-copies]", async (button) => {
+  const text = COPIES[button.dataset.copies]();
+  (await import("./copy.js")).copy(button, text);
+});
 
 const numberOf = (element) => lines().findIndex((line) => line.element === element);
 

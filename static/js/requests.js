@@ -36,14 +36,18 @@ const end = (request) => {
   paint();
 };
 
-const fail = (text, again) => {
+const fail = (text, verb, again) => {
   one("#toasts [data-unanswered]")?.remove();
   const toast = one("#unanswered").content.firstElementChild.cloneNode(true);
   toast.className = "toast-box is-failed";
+  toast.dataset.unanswered = verb;
   one("p", toast).textContent = text;
   one("#toasts").append(toast);
   repeat = again;
 };
+
+// Who wanted to see something can do so now; what was to be done has still not been.
+document.addEventListener("dlo:connected", () => one("#toasts [data-unanswered=get]")?.remove());
 
 const again = ({ elt, verb, path, formData, target, triggeringEvent }) => {
   if (!elt.isConnected) htmx.ajax(verb, path, { values: formData, target: "#main", swap: "outerHTML show:none" });
@@ -73,7 +77,8 @@ const isBeside = ({ triggeringEvent }) =>
 
 const htmxFailed = (what) => ({ detail }) => {
   const config = detail.requestConfig;
-  if (!isOwn(config) && !isBeside(config)) fail(said(one("#unanswered").dataset[what], config.verb), () => again(config));
+  if (isOwn(config) || isBeside(config)) return;
+  fail(said(one("#unanswered").dataset[what], config.verb), config.verb, () => again(config));
 };
 
 on("click", "[data-try-again]", (button) => {
@@ -135,7 +140,7 @@ const isThere = async () => {
   if (answer.status >= 502) throw new Error(`a proxy answers ${answer.status}`);
 };
 
-const leave = async (element, go, retry) => {
+const leave = async (element, verb, go, retry) => {
   if (running.has(element)) return;
   element.classList.add("htmx-request");
   begin(element);
@@ -145,7 +150,7 @@ const leave = async (element, go, retry) => {
   } catch {
     element.classList.remove("htmx-request");
     end(element);
-    fail(one("#unanswered").dataset[isAway() ? "away" : "gone"], retry);
+    fail(one("#unanswered").dataset[isAway() ? "away" : "gone"], verb, retry);
   }
 };
 
@@ -159,7 +164,7 @@ document.addEventListener("submit", (event) => {
   }
   event.preventDefault();
   const send = () => submit(form, submitter);
-  leave(form, () => ((passes = form), send()), send);
+  leave(form, form.method, () => ((passes = form), send()), send);
 });
 
 const isElsewhere = (link) =>
@@ -170,7 +175,7 @@ on("click", "a[href]", (link, event) => {
   if (!(isLost() || isAway()) || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   if (isElsewhere(link)) return;
   event.preventDefault();
-  leave(link, () => location.assign(link.href), () => link.click());
+  leave(link, "get", () => location.assign(link.href), () => link.click());
 });
 
 // Whoever comes back by the history finds the page as it was left.

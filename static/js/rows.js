@@ -93,8 +93,7 @@ export const toggle = () => {
   if (!box) return;
   box.checked = !box.checked;
   lastBox = box;
-  spread(box);
-  countSelected();
+  box.dispatchEvent(new Event("change", { bubbles: true }));
 };
 
 // Acts on what is selected, else on the row one is at, else on the letter that is open.
@@ -154,11 +153,10 @@ on("keydown", "#bulk [name=delay], .confirm-box [name=delay]", (choice, event) =
 export const countSelected = () => {
   all("[data-run]").forEach(gather);
   const selected = itemBoxes().filter(({ checked }) => checked).length;
+  const n = one("[data-matching]:checked")?.dataset.matching ?? selected;
   const text = one("[data-selected]");
-  if (text) text.textContent = selected ? `${selected} selected` : text.dataset.selected;
-  all("[data-n]").forEach((label) => (label.textContent = selected ? ` ${selected}` : ""));
-  const matching = one("[data-matching]:checked");
-  if (text && matching) text.textContent = `${matching.dataset.matching} selected`;
+  if (text) text.textContent = n ? `${n} selected` : text.dataset.selected;
+  all("[data-n]").forEach((label) => (label.textContent = n ? ` ${n}` : ""));
   const every = one("[data-selects-all]");
   if (!every) return;
   every.checked = selected > 0 && selected === itemBoxes().length;
@@ -185,8 +183,6 @@ on("click", ".run-head > a", (link, event) => {
   link.ariaExpanded = String(link.closest(".list-run").classList.toggle("is-open"));
 });
 
-on("change", ".list-row > input", countSelected);
-
 // All that match means all rows, and none of them alone.
 on("change", "[data-matching]", (matching) => {
   itemBoxes().forEach((box) => (box.checked = matching.checked));
@@ -196,6 +192,7 @@ on("change", "[data-matching]", (matching) => {
 on("change", ".list-row > input", (box) => {
   const matching = one("[data-matching]");
   if (matching && !box.checked) matching.checked = false;
+  countSelected();
 });
 
 on("change", "[data-selects-all]", (every) => {

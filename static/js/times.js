@@ -87,7 +87,7 @@ const tick = () => {
   });
   all("[data-due]").forEach((time) => {
     const left = Math.round(-secondsFrom(time, `-${time.dataset.due}`));
-    write(time, left > 0 ? `in ${span(left + left / 60)}` : "now");
+    write(time, left > 0 ? `in ${span(left + Math.min(left / 60, 60))}` : "now");
   });
 };
 

@@ -92,7 +92,7 @@ fn state(job: &Value) -> String {
     let is_unsent =
         matches!(job["state"].as_str(), Some("done" | "failed")) && job["outcome"]["to_send"].as_u64() > Some(0);
     match job["begins_at"].as_str() {
-        Some(at) if is_unsent => format!("scheduled for {at}"),
+        Some(at) if is_unsent || job["state"] == "running" => format!("scheduled for {at}"),
         None if is_unsent => "sending".to_owned(),
         _ => shown(&job["state"]),
     }

@@ -24,6 +24,8 @@ pub struct JobLetters {
     /// Released and not sent yet; the oldest that no server sends was due then.
     pub waiting: u64,
     pub waiting_since: Option<Timestamp>,
+    /// Some of them are due, and held: their queue is paused.
+    pub is_held: bool,
     /// Sent lately, and not seen since.
     pub pending: u64,
     /// Some of those that wait are being sent: the first claim of a server on them ends then.

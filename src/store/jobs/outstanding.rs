@@ -53,16 +53,17 @@ impl StoreReader {
 
     async fn first_waiting(&self, job: Uuid, waiting: u64) -> Result<JobLetters, StoreError> {
         // What a server has claimed does not wait for the broker, and may be that of one that has died. What is due first is
-        // claimed first, ten thousand at once.
+        // claimed first, ten thousand at once, and held first.
         const FIRST: &str = "SELECT
             (SELECT due_at FROM retries WHERE job_id = $1 AND claimed_until IS NULL ORDER BY due_at LIMIT 1),
-            (SELECT MIN(claimed_until) FROM
-                (SELECT claimed_until FROM retries WHERE job_id = $1 ORDER BY due_at LIMIT 10000) AS oldest)";
-        let (since, until): (Option<i64>, Option<i64>) =
+            MIN(claimed_until), MAX(held)
+            FROM (SELECT claimed_until, held FROM retries WHERE job_id = $1 ORDER BY due_at LIMIT 10000) AS oldest";
+        let (since, until, held): (Option<i64>, Option<i64>, Option<i64>) =
             on!(self.db.reader(), |pool| sqlx::query_as(FIRST).bind(job).fetch_one(pool).await?);
         Ok(JobLetters {
             waiting,
             waiting_since: since.map(Timestamp::from_micros),
+            is_held: held.is_some_and(|held| held > 0),
             claimed_until: until.map(Timestamp::from_micros),
             pending: 0,
         })

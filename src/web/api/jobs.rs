@@ -49,6 +49,8 @@ pub struct JobStatus {
     /// What is done.
     #[schema(example = "retry")]
     action: String,
+    /// What it does itself. A retry is `done` as soon as all of its letters are scheduled; `outcome` says how many of them are
+    /// still `to_send`.
     #[schema(value_type = words::JobState)]
     state: &'static str,
     /// Letters it is about, as far as it is known.

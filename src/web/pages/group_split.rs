@@ -129,7 +129,7 @@ pub async fn show(
     let found = columns::in_letters(&store, &app.reader, &letters).await?;
     let shell = Shell::new(&app, Page::Groups, &store.counts_overall().await?).await?;
     let page = SplitPage {
-        shell: visit.at(address(id), shell),
+        shell: visit.at(field.as_ref().map_or_else(|| address(id), |field| by_field(id, field)), shell),
         id: id.to_string(),
         why: why(&group.key),
         title: Title::new(&group.key).beside_error(),

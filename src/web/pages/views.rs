@@ -25,6 +25,7 @@ use crate::{
     },
     web::{
         error::WebError,
+        htmx::is_htmx,
         input::{
             FormPairs,
             path_id::{PathId, missing},
@@ -131,7 +132,8 @@ pub async fn set(
     let back = if pairs.has("back") { take_back(&mut pairs)? } else { "/views".to_owned() };
     let toast = match save(&app, &user, &mut pairs).await {
         Ok(view) => Toast::done(format!("Saved the view {}.", text::name(&view.content.name, 80))),
-        Err(error) if error.status.is_client_error() => Toast::failed(error.detail),
+        // Scripts leave the page as it is, with what was typed.
+        Err(error) if error.status.is_client_error() && !is_htmx(&headers) => Toast::failed(error.detail),
         Err(error) => return Err(error),
     };
     Ok(redirect(&back, &toast, &headers))

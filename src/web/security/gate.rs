@@ -42,7 +42,7 @@ fn write_tag(page: &mut String, tag: &str, visitor: &Visitor) -> bool {
             return true;
         }
     } else if tag.starts_with("<a ")
-        && let Some(why) = refused(Method::GET, " href=\"")
+        && let Some(why) = refused(Method::GET, " href=\"").or_else(|| refused(Method::POST, " data-for=\""))
     {
         page.push_str(&without_title(tag).replacen(" href=", " data-off=", 1));
         close_with(page, &format!(" role=\"link\" aria-disabled=\"true\" title=\"{why}\""));
@@ -127,6 +127,14 @@ mod tests {
             "<a class=\"x\" href=\"/letters/1/edit\">Edit</a>",
             &format!(
                 "<a class=\"x\" data-off=\"/letters/1/edit\" role=\"link\" aria-disabled=\"true\" title=\"{why}\">Edit</a>"
+            ),
+        );
+        check(
+            Role::Viewer,
+            "<a href=\"/groups/1?all=retry\" data-for=\"/groups/1/all\" title=\"r\">Retry</a>",
+            &format!(
+                "<a data-off=\"/groups/1?all=retry\" data-for=\"/groups/1/all\" role=\"link\" aria-disabled=\"true\" \
+                 title=\"{why}\">Retry</a>"
             ),
         );
         let why = "Your role, operator, may not change policies, rules, schemas, digests or users.";

@@ -88,7 +88,7 @@ impl JobView {
             by: text::one_line(record.by.as_str()),
             at: Moment::new(record.at, now),
             how: how(record, pacing),
-            state: state(record, &outcome, now),
+            state: state(record, (letters, &outcome), now),
             told: counts
                 .iter()
                 .map(|(name, _, count)| format!("{} {name}", number::thousands(*count)))
@@ -96,9 +96,10 @@ impl JobView {
                 .join(", "),
             figures: figures(&counts, job.total),
             sentence: [
-                sentence(record, &outcome, pacing),
+                sentence(record, &outcome, left(record, letters, &outcome, now)),
                 skipped(job.skipped),
                 begins(record, &outcome, now),
+                held(letters),
                 silence::told(record, letters, now),
             ]
             .into_iter()
@@ -124,17 +125,21 @@ pub fn percent(handled: u64, total: u64) -> String {
     format!("{} %", u128::from(handled.min(total)) * 100 / u128::from(total.max(1)))
 }
 
-/// `payloads edited, 20 per second`
+/// `payloads edited, after 10 min, 20 per second`
 fn how(record: &JobRecord, pacing: Pacing) -> String {
     let is_edited = record.bulk.as_ref().is_some_and(|bulk| bulk.edit.is_some());
     let edit = is_edited.then(|| "payloads edited".to_owned());
-    edit.into_iter().chain(pacing.holds().then(|| pacing.in_words())).collect::<Vec<_>>().join(", ")
+    let delay = record.bulk.as_ref().map(|bulk| bulk.command.delay()).filter(|delay| !delay.is_zero());
+    let delay = delay.map(|delay| format!("after {}", exact(delay)));
+    edit.into_iter().chain(delay).chain(pacing.holds().then(|| pacing.in_words())).collect::<Vec<_>>().join(", ")
 }
 
 /// Its state, or what its letters wait for. One of which some letters were refused has not failed.
-fn state(record: &JobRecord, outcome: &JobOutcome, now: Timestamp) -> &'static str {
+fn state(record: &JobRecord, (letters, outcome): (&JobLetters, &JobOutcome), now: Timestamp) -> &'static str {
+    let sends = |state| state == JobState::Running || is_unsent(state, outcome);
     match record.job.state {
-        state if is_unsent(state, outcome) && begins_at(record, outcome, now).is_some() => "scheduled",
+        state if sends(state) && begins_at(record, outcome, now).is_some() => "scheduled",
+        state if sends(state) && letters.is_held => "waiting",
         state if is_unsent(state, outcome) => "sending",
         JobState::Failed if record.job.done > 0 => "partly done",
         state => state.as_str(),
@@ -207,11 +212,12 @@ pub fn title(record: &JobRecord, group: Option<&Group>) -> String {
     format!("{what}: {}", text::shortened(&about, ABOUT))
 }
 
-fn sentence(record: &JobRecord, outcome: &JobOutcome, pacing: Pacing) -> String {
+fn sentence(record: &JobRecord, outcome: &JobOutcome, left: String) -> String {
     let (job, progress) = (&record.job, &record.progress);
     let n = number::thousands;
     let (sent, failed) = (n(progress.sent), n(progress.failed_again));
-    match (job.state, progress.stage, pacing.canary) {
+    let canary = record.bulk.as_ref().and_then(|bulk| bulk.pacing.canary);
+    match (job.state, progress.stage, canary) {
         (JobState::Stopped, ..) => stopped(record),
         (JobState::Cancelled, ..) if record.is_retry() => {
             format!("Cancelled: {sent} sent, {} were not sent.", n(outcome.not_sent))
@@ -232,12 +238,7 @@ fn sentence(record: &JobRecord, outcome: &JobOutcome, pacing: Pacing) -> String 
                     n(verdict.sent)
                 )
             });
-            format!(
-                "{}{sent} of {} sent{}.",
-                passed.unwrap_or_default(),
-                n(job.total),
-                left(pacing, outcome.to_send, job.total)
-            )
+            format!("{}{sent} of {} sent{left}.", passed.unwrap_or_default(), n(job.total))
         }
         _ => String::new(),
     }
@@ -275,9 +276,20 @@ fn stopped(record: &JobRecord) -> String {
     )
 }
 
-/// `, about 4 min 43 s left`
-fn left(pacing: Pacing, to_send: u64, total: u64) -> String {
-    let seconds = match pacing.pace {
+/// Where nothing of it is sent for now.
+fn held(letters: &JobLetters) -> String {
+    let held = if letters.is_held { "Retries into a queue that is paused wait until it is resumed." } else { "" };
+    held.to_owned()
+}
+
+/// `, about 4 min 43 s left`; nothing as long as it does not send.
+fn left(record: &JobRecord, letters: &JobLetters, outcome: &JobOutcome, now: Timestamp) -> String {
+    let Some(bulk) = record.bulk.as_ref().filter(|_| !letters.is_held) else { return String::new() };
+    if begins_at(record, outcome, now).is_some() {
+        return String::new();
+    }
+    let (to_send, total) = (outcome.to_send, record.job.total);
+    let seconds = match bulk.pacing.pace {
         Pace::AtOnce => return String::new(),
         Pace::PerSecond(rate) => to_send / u64::from(rate.max(1)),
         Pace::Over(time) => {

@@ -48,7 +48,7 @@ pub struct Facts {
 /// The group that a letter is in.
 pub struct Alike {
     pub href: String,
-    /// `71 similar, 12 open`
+    /// `71 in its error group, 12 open`
     pub told: String,
     /// How many there are beside this one.
     pub others: String,
@@ -58,7 +58,7 @@ impl Alike {
     pub fn new(group: &Group) -> Self {
         let told = match group.n_letters() {
             0 | 1 => "no similar dead letters".to_owned(),
-            n => format!("{} similar, {} open", number::thousands(n), number::thousands(group.n_open())),
+            n => format!("{} in its error group, {} open", number::thousands(n), number::thousands(group.n_open())),
         };
         let others = number::thousands(group.n_letters().saturating_sub(1));
         Self { href: group::href(group.id), told, others }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use amqp_message::time::Timestamp;
 use jiff::tz::TimeZone;
 
+const MINUTE: Duration = Duration::from_secs(60);
+
 pub use crate::domain::number::span;
 
 /// A point in time in all the ways a page shows it.
@@ -58,7 +60,11 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
         return "now".to_owned();
     }
     // What was set for 2 h is in 2 h for a minute, too.
-    if future.is_zero() { format!("{} ago", span(past)) } else { format!("in {}", span(future + future / 60)) }
+    if future.is_zero() {
+        format!("{} ago", span(past))
+    } else {
+        format!("in {}", span(future + (future / 60).min(MINUTE)))
+    }
 }
 
 fn compact(at: Timestamp, now: Timestamp) -> String {

@@ -166,6 +166,8 @@ async fn a_group_is_split_on_its_page() {
     assert!(asked.words("main").contains("By which field"));
     let asked = desk.page(&format!("{group}/split?field=payload.currency")).await;
     assert!(asked.words("main").contains("EUR 3 of 6"), "{}", asked.words("main"));
+    let part = desk.get(&format!("{group}/split?field=payload.currency&part=main")).await.expect(200);
+    assert_eq!(part.header("hx-push-url"), format!("{group}/split?field=payload.currency"));
     let done = Form::of(&asked, "Split").press(&desk).await;
     assert!(done.words("#toasts").contains("Split into 3 parts."), "{}", done.words("#toasts"));
     sort(&desk).await;

@@ -557,7 +557,7 @@ async fn a_letter_leads_to_those_that_failed_alike() {
     desk.bring(ids[2], Status::Discarded).await;
     let path = group_of(&desk, ids[0]).await;
     let page = desk.page(&format!("/letters/{}", ids[0])).await;
-    assert_eq!(page.words(&format!("a[href='{path}']")), "3 similar, 2 open");
+    assert_eq!(page.words(&format!("a[href='{path}']")), "3 in its error group, 2 open");
     assert_eq!(desk.letter(ids[0]).await["group"], path.strip_prefix("/groups/").unwrap());
     let alone = alike(&desk, "texts", "x", 1).await;
     let page = desk.page(&format!("/letters/{}", alone[0])).await;

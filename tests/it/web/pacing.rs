@@ -45,6 +45,7 @@ on_both!(
     what_is_not_told_apart_is_not_said_to_be_something_else,
     what_waits_to_be_sent_is_under_way,
     nothing_is_undone_twice,
+    how_long_it_takes_is_not_said_of_what_does_not_go_on,
     what_can_be_known_beforehand_is_said,
     of_what_must_not_be_retried_only_that_of_the_time_is_counted,
     only_groups_that_the_letters_are_in_say_how_retries_ended,
@@ -425,6 +426,28 @@ async fn why_letters_were_not_sent_is_told(office: &Office) {
     office.go_on(70 * SECOND).await;
     let why = "somebody else had dealt with them meanwhile, or they had come in again";
     assert_eq!(not_sent(office, &job).await, [json!({"why": why, "letters": rest})]);
+}
+
+async fn how_long_it_takes_is_not_said_of_what_does_not_go_on(office: &Office) {
+    let desk = &office.desk;
+    office.receive(40).await;
+    let job = office.begin(json!({"rate": 5, "delay": "10m"})).await;
+    let page = job.strip_prefix("/api/v1").unwrap();
+    let says = async || desk.page(page).await.words("#jobs");
+    let waits = says().await;
+    assert!(waits.contains("after 10 min, 5 per second") && waits.contains("0 of 40 sent."), "{waits}");
+    assert!(waits.contains("scheduled") && waits.contains("The first is due in 10 min"), "{waits}");
+    desk.clock.advance(600 * SECOND);
+    office.steps().await;
+    assert!(says().await.contains("0 of 40 sent, about 8 s left."), "{}", says().await);
+    desk.post("/api/v1/queues/main/orders/pause", &json!({})).await.expect(200);
+    assert_eq!(office.go_on(2 * SECOND).await, 0);
+    let held = says().await;
+    assert!(held.contains("waiting") && held.contains("0 of 40 sent."), "{held}");
+    assert!(held.contains("Retries into a queue that is paused wait until it is resumed."), "{held}");
+    desk.post("/api/v1/queues/main/orders/resume", &json!({})).await.expect(200);
+    assert!(office.go_on(4 * SECOND).await > 0);
+    assert!(says().await.contains("left."), "{}", says().await);
 }
 
 async fn what_is_not_told_apart_is_not_said_to_be_something_else(office: &Office) {

@@ -53,6 +53,10 @@ async fn all_of_it_is_in_sight_and_no_row_moves_for_it() {
         let actions = ["[data-selects-all]", "[data-matching]", ".list-bar .btn-danger", ".list-actions summary"];
         is_in_sight(&scene, &actions, width).await;
         assert_eq!(scene.ask(TOP_OF_ROWS).await, top, "one is selected, at {width}");
+        scene.click("[data-matching]").await;
+        scene.counts("[data-matching]:checked", 1).await;
+        is_in_sight(&scene, &actions, width).await;
+        assert_eq!(scene.ask(TOP_OF_ROWS).await, top, "all that match are selected, at {width}");
     }
     scene.check_quiet().await;
 }

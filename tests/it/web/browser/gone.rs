@@ -64,19 +64,19 @@ async fn a_server_that_is_gone_slow_or_ill_is_told_and_nothing_entered_is_lost()
     let desk = Desk::open().await;
     let letter = letters(&desk, "orders", 3).await[0];
     let Some(mut stage) = Stage::open(desk).await else { return };
-    a_click_says_that_the_server_is_gone_and_is_done_later(&mut stage).await;
+    a_click_says_that_the_server_is_gone_until_it_is_back(&mut stage).await;
     a_form_within_the_page_keeps_what_was_entered(&mut stage, letter).await;
     a_form_that_leads_to_another_page_keeps_it_too(&mut stage).await;
     a_slow_answer_is_waited_for_in_sight(&stage).await;
     a_failure_of_the_server_can_be_tried_again(&stage).await;
 }
 
-async fn a_click_says_that_the_server_is_gone_and_is_done_later(stage: &mut Stage) {
+async fn a_click_says_that_the_server_is_gone_until_it_is_back(stage: &mut Stage) {
     stage.scene.open("/letters").await;
     stage.stop().await;
     stage.scene.reads("#connection", "No connection to the server").await;
     stage.scene.click("#side a[href='/groups']").await;
-    stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
+    stage.scene.reads(".toast-box.is-failed", "The server did not answer.").await;
     for width in [390, 1280] {
         stage.scene.browser.set_viewport(width, 900).await;
         stage.scene.sees(IS_APART).await;
@@ -84,11 +84,13 @@ async fn a_click_says_that_the_server_is_gone_and_is_done_later(stage: &mut Stag
     stage.scene.click(".toast-box [data-dismiss]").await;
     stage.scene.is_at("/letters").await;
     stage.scene.click(".list-row > a").await;
-    stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
-    stage.again().await;
-    stage.scene.reads("#pane .letter-view", "orders").await;
-    stage.scene.counts(".toast-box", 0).await;
+    stage.scene.reads(".toast-box.is-failed", "The server did not answer.").await;
+    stage.scene.rests().await;
+    stage.start().await;
     stage.scene.sees("document.querySelector('#connection').hidden").await;
+    stage.scene.counts(".toast-box", 0).await;
+    stage.scene.click(".list-row > a").await;
+    stage.scene.reads("#pane .letter-view", "orders").await;
 }
 
 /// The toast and what is said of the server, both within the window.
@@ -120,7 +122,7 @@ async fn a_form_that_leads_to_another_page_keeps_it_too(stage: &mut Stage) {
     stage.scene.reads("#preview", "Means:").await;
     stage.stop().await;
     stage.scene.click("#policy .btn-primary").await;
-    stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
+    stage.scene.reads(".toast-box.is-failed", "The server did not answer.").await;
     stage.scene.sees("document.querySelector('#policy [name=queues]').value === 'texts.*'").await;
     // A preview that fails later is not what is tried again.
     stage.scene.ask("document.querySelector('#policy').dispatchEvent(new Event('change'))").await;

@@ -159,8 +159,8 @@ async fn what_was_chosen_for_a_retry_stays_when_something_else_is_done() {
     let Some(scene) = Scene::over(&desk).await else { return };
     scene.open(&group_of(&desk, ids[0]).await).await;
     scene.press("r").await;
-    scene.click(".pace-way:has([value=canary]) [name=pace]").await;
     scene.types("[name=first]", "2").await;
+    scene.click(".pace-way:has([value=canary]) [name=pace]").await;
     scene.reads("[data-does]", "Send 2 first").await;
     scene.click("#group-state button[value=acknowledge]").await;
     scene.reads("#group-state .mark-phase", "acknowledged").await;

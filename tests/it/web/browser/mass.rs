@@ -48,7 +48,8 @@ async fn start(desk: &Desk, port: u16) -> Running {
 async fn all_that_match(scene: &Scene, action: &str, number: u64) {
     scene.open("/letters?queue=orders").await;
     scene.click(".list-matching input").await;
-    scene.reads(".list-count", &format!("{number} dead letters selected")).await;
+    scene.reads(".list-count", &format!("{number} selected")).await;
+    scene.reads(&format!("#bulk button[value={action}]"), &format!(" {number}")).await;
     scene.click(&format!("#bulk button[value={action}]")).await;
     scene.reads(".confirm-box", &format!("These {number} are meant, as they are now.")).await;
 }

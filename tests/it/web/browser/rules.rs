@@ -31,6 +31,7 @@ async fn a_rule_is_written_mended_tried_and_applied() {
 
     scene.open("/rules").await;
     a_mistake_is_told_while_typing(&scene).await;
+    what_is_refused_is_marked_until_it_is_changed(&scene).await;
     what_it_would_take_is_seen(&scene).await;
     it_is_saved_and_letters_change(&scene, &desk, eu, us).await;
     an_example_is_taken_into_the_editor(&scene).await;
@@ -54,6 +55,14 @@ async fn a_mistake_is_told_while_typing(scene: &Scene) {
     scene.reads("#preview mark", "quue").await;
     scene.reads("#preview pre", "^^^^").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "a mistake");
+}
+
+async fn what_is_refused_is_marked_until_it_is_changed(scene: &Scene) {
+    scene.click("#rule .btn-primary").await;
+    scene.reads("#mistakes", "line 1, column 8").await;
+    scene.counts("#rule [aria-invalid]", 1).await;
+    scene.types("#rule textarea", "true").await;
+    scene.counts("#rule [aria-invalid], #mistakes", 0).await;
 }
 
 async fn what_it_would_take_is_seen(scene: &Scene) {

@@ -142,6 +142,29 @@ async fn what_was_set_aside_comes_again_and_says_so() {
 }
 
 #[tokio::test]
+async fn what_is_typed_into_what_has_opened_is_no_shortcut() {
+    let desk = Desk::open().await;
+    let ids = groups(&desk, 1).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open(&group_of(&desk, ids[0]).await).await;
+    for (menu, field) in [(".state-line .menu-end", "[name=ticket]"), (".note-form", "[name=note]")] {
+        scene.click(&format!("{menu} > summary")).await;
+        scene.sees(&format!("document.activeElement.matches('{menu} {field}')")).await;
+        scene.press("s").await;
+        scene.sees(&format!("document.querySelector('{menu} {field}').value === 's'")).await;
+        // Wherever the focus is.
+        scene.ask("document.activeElement.blur()").await;
+        scene.press("s").await;
+        scene.press_key(Key::Escape).await;
+        scene.counts(&format!("{menu}[open]"), 0).await;
+        scene.sees(&format!("document.activeElement.matches('{menu} > summary')")).await;
+    }
+    scene.reads(".state-said", "open").await;
+    assert_eq!(phase(&desk, ids[0]).await, Phase::Open);
+    scene.check_quiet().await;
+}
+
+#[tokio::test]
 async fn what_is_refused_leaves_the_page_as_it_was() {
     let desk = Desk::open().await;
     desk.receive_all(MAIN, vec![fresh("orders", 60), fresh("billing", 61)]).await;

@@ -41,10 +41,17 @@ async fn a_cause_is_added(scene: &Scene) {
 
 async fn the_list_is_saved_and_removed(scene: &Scene) {
     scene.click(".letters-save summary").await;
+    scene.sees("document.activeElement.matches('.letters-save [name=name]')").await;
     scene.types(".letters-save input[name=name]", "No currency").await;
     scene.click(".letters-save .btn-primary").await;
     scene.reads(".toast-box", "Saved the view No currency.").await;
     scene.reads("#views [aria-current]", "No currency 30").await;
+    // What is refused stays as it was typed.
+    scene.click(".letters-save summary").await;
+    scene.types(".letters-save input[name=name]", "No currency").await;
+    scene.click(".letters-save .btn-primary").await;
+    scene.reads(".toast-box.is-failed", "There is a view of this name already.").await;
+    scene.sees("document.querySelector('.letters-save[open] [name=name]').value === 'No currency'").await;
     scene.open("/views").await;
     scene.click(".table-views .btn-danger").await;
     scene.reads(".toast-box", "Removed the view No currency.").await;

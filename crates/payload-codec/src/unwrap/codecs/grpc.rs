@@ -41,6 +41,10 @@ pub(in super::super) fn decode(body: &[u8], expected: &Expected) -> Option<Decod
         payloads.push(payload);
         rest = after;
     }
+    // Noughts alone are not messages in a row, however many there could be.
+    if payloads.len() > 1 && payloads.iter().all(|payload| payload.is_empty()) {
+        return None;
+    }
     // Compressed messages have to be inflated one by one, which is undone only for one.
     if !rest.is_empty() || payloads.is_empty() || flag == 1 && payloads.len() > 1 {
         return None;

@@ -162,6 +162,13 @@ fn framings() {
 }
 
 #[test]
+fn noughts_are_no_messages_in_a_row() {
+    for n in [10, 1_000, 300_000] {
+        check(vec![0; n], ": binary", vec![0; n]);
+    }
+}
+
+#[test]
 fn a_confluent_frame_tells_the_way_to_its_message() {
     let unwrapped = automatic(&framed(&[0, 0, 0, 1, 2, 4, 2, 6]));
     assert_eq!(unwrapped.type_hints, [TypeHint::Confluent { schema_id: 258, indexes: vec![1, 3] }]);
