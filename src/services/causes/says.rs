@@ -50,7 +50,8 @@ pub(super) fn document(letter: &Letter, payload: Option<&str>, shows_payload: bo
             add_header(&mut document, &format!("header.{name}"), value);
         }
     }
-    if let Some(payload) = payload.and_then(|payload| serde_json::from_str(&portable(payload)).ok()) {
+    let read = |payload| serde_json::from_str(payload).or_else(|_| serde_json::from_str(&portable(payload)));
+    if let Some(payload) = payload.and_then(|payload| read(payload).ok()) {
         document.add_json("payload", &payload, &|text| text.starts_with(MASK));
     }
     document

@@ -20,11 +20,13 @@ pub(crate) fn of_payload(reading: &Reading, each: &mut Each<'_>) {
 
 /// The same, with marks in place of what is hidden.
 pub(crate) fn all_of_payload(reading: &Reading, each: &mut Each<'_>) {
-    let limits = Limits::default();
-    if let Content::Json(text) = &reading.content
-        && let Ok(node) = json::read(&json::portable(text), limits.elements, limits.depth)
-    {
-        walk(&mut "payload".to_owned(), &node, each);
+    let Limits { elements, depth, .. } = Limits::default();
+    let Content::Json(text) = &reading.content else { return };
+    let mut begin = |node: &Node<'_>| walk(&mut "payload".to_owned(), node, each);
+    match json::read(text, elements, depth) {
+        Ok(node) => begin(&node),
+        // What few readers take is seldom; all others are read once.
+        Err(_) => json::read(&json::portable(text), elements, depth).iter().for_each(begin),
     }
 }
 
