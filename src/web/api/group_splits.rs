@@ -60,7 +60,7 @@ pub struct SplitPreview {
     values: Vec<ValueItem>,
     /// How many values there are beside these.
     left_out: usize,
-    /// Of how many dead letters it cannot be told: they have no fields, or are hidden or too large.
+    /// Of how many dead letters it cannot be told: they have no fields, or are hidden.
     untold: u64,
 }
 

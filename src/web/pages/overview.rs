@@ -232,14 +232,10 @@ fn total(status: Status, tally: &Tally) -> Total {
 fn queue_lines(queues: &[(QueueKey<'_>, QueueCounts)], pauses: &[QueuePause]) -> Vec<QueueLine> {
     let open = queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0);
     let most = queues.first().map_or(0, |(_, counts)| counts.of(Status::Open));
-    let line = |(key, counts): &(QueueKey<'_>, QueueCounts)| QueueLine {
-        is_paused: key.1.is_some_and(|queue| is_paused(pauses, key.0, queue)),
-        ..queue_line(*key, counts, most)
-    };
-    open.take(MAX_QUEUES).map(line).collect()
+    open.take(MAX_QUEUES).map(|(key, counts)| queue_line(*key, counts, most, pauses)).collect()
 }
 
-fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) -> QueueLine {
+fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64, pauses: &[QueuePause]) -> QueueLine {
     let query = LetterQuery { brokers: vec![broker.to_owned()], ..LetterQuery::of_queue(queue) };
     QueueLine {
         name: text::one_line(queue.unwrap_or("queue unknown")),
@@ -250,7 +246,7 @@ fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) ->
         open: number::thousands(counts.of(Status::Open)),
         scheduled: number::thousands(counts.of(Status::Scheduled)),
         parts: bar_parts(counts, most),
-        is_paused: false,
+        is_paused: queue.is_some_and(|queue| is_paused(pauses, broker, queue)),
         importance: counts.open_by_importance.keys().next().map_or("low", |importance| importance.as_str()),
     }
 }
