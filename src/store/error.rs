@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqlx::error::DatabaseError;
+use sqlx::{error::DatabaseError, postgres::PgDatabaseError};
 use thiserror::Error;
 
 use crate::domain::{health::DatabaseTrouble, version::Changed};
@@ -12,15 +12,15 @@ use crate::domain::{health::DatabaseTrouble, version::Changed};
 pub enum StoreError {
     #[error("database.url is not usable: {0}")]
     Url(String),
-    #[error("no connection to the database at {address}: {cause}")]
+    #[error("no connection to the database at {address}: {}", said(cause))]
     NoConnection { address: String, cause: sqlx::Error },
     #[error("the database file {file} cannot be opened: {cause}")]
     File { file: String, cause: sqlx::Error },
-    #[error("the database cannot be used at the moment: {0}")]
+    #[error("the database cannot be used at the moment: {}", said(.0))]
     Unavailable(sqlx::Error),
     #[error("the database has not answered for {} s", .0.as_secs())]
     NoAnswer(Duration),
-    #[error("the database refused a statement: {0}")]
+    #[error("the database refused a statement: {}", said(.0))]
     Statement(sqlx::Error),
     #[error("the database could not be brought to this version: {0}")]
     Migration(sqlx::migrate::MigrateError),
@@ -76,6 +76,17 @@ impl StoreError {
     }
 }
 
+/// What the database says. Postgres adds a line of its own source, which would be taken for one of ours.
+fn said(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(refusal) => match refusal.try_downcast_ref::<PgDatabaseError>() {
+            Some(refusal) => format!("{} (SQLSTATE {})", refusal.message(), refusal.code()),
+            None => error.to_string(),
+        },
+        error => error.to_string(),
+    }
+}
+
 /// The code of an error: of Postgres its SQLSTATE, of SQLite its primary code.
 enum Code {
     Postgres(String),
@@ -84,7 +95,7 @@ enum Code {
 
 fn code(error: &dyn DatabaseError) -> Option<Code> {
     let code = error.code()?;
-    if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+    if error.try_downcast_ref::<PgDatabaseError>().is_some() {
         return Some(Code::Postgres(code.into_owned()));
     }
     // The extended code's lowest byte is the primary code.

@@ -89,10 +89,12 @@ pub async fn follow(client: &Client, id: &str, json: bool) -> Outcome {
 
 /// Its state, or what its letters wait for once it has ended itself, in the words of the pages.
 fn state(job: &Value) -> String {
-    let is_unsent =
-        matches!(job["state"].as_str(), Some("done" | "failed")) && job["outcome"]["to_send"].as_u64() > Some(0);
+    let outcome = &job["outcome"];
+    let is_unsent = matches!(job["state"].as_str(), Some("done" | "failed")) && outcome["to_send"].as_u64() > Some(0);
+    let sends = is_unsent || job["state"] == "running";
     match job["begins_at"].as_str() {
-        Some(at) if is_unsent || job["state"] == "running" => format!("scheduled for {at}"),
+        Some(at) if sends => format!("scheduled for {at}"),
+        None if sends && outcome["held"] == true => "waiting".to_owned(),
         None if is_unsent => "sending".to_owned(),
         _ => shown(&job["state"]),
     }
@@ -157,10 +159,12 @@ mod tests {
     #[test]
     fn a_job_whose_letters_wait_says_so() {
         let job =
-            |outcome, begins_at| json!({"state": "done", "outcome": {"to_send": outcome}, "begins_at": begins_at});
+            |to_send, begins_at| json!({"state": "done", "outcome": {"to_send": to_send}, "begins_at": begins_at});
         assert_eq!(state(&job(2, json!("2026-11-29T12:00:00Z"))), "scheduled for 2026-11-29T12:00:00Z");
         assert_eq!(state(&job(2, json!(null))), "sending");
         assert_eq!(state(&job(0, json!(null))), "done");
+        let held = |state| json!({"state": state, "outcome": {"to_send": 2, "held": true}, "begins_at": null});
+        assert_eq!(["done", "running"].map(|was| state(&held(was))), ["waiting"; 2]);
         assert_eq!(state(&json!({"state": "paused", "outcome": {"to_send": 2}, "begins_at": null})), "paused");
     }
 }

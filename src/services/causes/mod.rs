@@ -48,6 +48,8 @@ pub struct Elsewhere {
     pub succeeded: usize,
     /// Of its type, in other queues; only where its own has too few others.
     pub same_type: usize,
+    /// All of these are of the time of what they are compared with: there were enough.
+    pub is_same_time: bool,
 }
 
 impl Elsewhere {
@@ -84,7 +86,8 @@ impl Causes {
         let of_group = LetterFilter { groups: vec![group.id], statuses: FAILED.to_vec(), ..LetterFilter::default() };
         let here = sample(store, &of_group, SAMPLE).await?;
         let (mut others, mut elsewhere) = others(store, group, time_of(&here)).await?;
-        if others.len() < ENOUGH {
+        elsewhere.is_same_time = others.len() >= ENOUGH;
+        if !elsewhere.is_same_time {
             (others, elsewhere) = self::others(store, group, LetterFilter::default()).await?;
         }
         let total = Counted { n: group.n_letters() - group.of_status(Status::Retried), is_least: false };
@@ -188,7 +191,7 @@ async fn of_queue(
     let room = SAMPLE - succeeded.len().min(SAMPLE / 2);
     let mut others = of_other_groups(store, group, &of_groups, time, room).await?;
     succeeded.truncate(SAMPLE - others.len());
-    let elsewhere = Elsewhere { other_groups: others.len(), succeeded: succeeded.len(), same_type: 0 };
+    let elsewhere = Elsewhere { other_groups: others.len(), succeeded: succeeded.len(), ..Elsewhere::default() };
     others.extend(succeeded);
     Ok((others, elsewhere))
 }

@@ -59,6 +59,7 @@ async fn others(
 ) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
     let types: BTreeSet<Option<&str>> = here.iter().map(|letter| letter.message_type.as_deref()).collect();
     let mut found = Vec::new();
+    let mut is_same_time = false;
     for time in [time_of(here), LetterFilter::default()] {
         let near = LetterFilter { since: time.since, until: time.until, ..of_queues(here) };
         found = sample(store, &near, LOOKED_AT).await?;
@@ -66,6 +67,7 @@ async fn others(
         let among = store.found_among(meant, &ids).await?;
         found.retain(|letter| !among.contains(&letter.id));
         if found.len() >= ENOUGH {
+            is_same_time = time.since.is_some();
             break;
         }
     }
@@ -77,7 +79,7 @@ async fn others(
     let every = found.len().div_ceil(SAMPLE).max(1);
     let found: Vec<LetterSummary> = found.into_iter().step_by(every).collect();
     let succeeded = found.iter().filter(|letter| letter.status == Status::Retried).count();
-    let elsewhere = Elsewhere { other_groups: found.len() - succeeded, succeeded, same_type: 0 };
+    let elsewhere = Elsewhere { other_groups: found.len() - succeeded, succeeded, same_type: 0, is_same_time };
     Ok((found, elsewhere))
 }
 

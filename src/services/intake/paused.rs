@@ -1,11 +1,24 @@
-//! Messages that would wait in RabbitMQ for a queue that is paused: what waits there is sent on when it is due, so they wait in
-//! the database, where they are held.
+//! Messages that would wait in RabbitMQ for a queue that is paused. They wait in the database, where they are shown, and sent as
+//! soon as it is resumed; what waits in RabbitMQ already is put back there when it is due.
 
 use super::{Intake, briefly::briefly, parcel::delay};
-use crate::{domain::queue_pause::is_paused, store::Arrival};
+use crate::{
+    domain::queue_pause::{QueuePause, is_paused},
+    store::Arrival,
+};
 
-/// Moves them to `here`; the others are the answer. While the database does not answer, no queue is known to be paused. What is
-/// delivered once more waits in RabbitMQ already.
+/// The queues that are paused. While the database does not answer, none is known to be.
+pub(super) async fn pauses(intake: &Intake) -> Vec<QueuePause> {
+    let mut pauses = Vec::new();
+    briefly(async {
+        pauses = intake.store.queue_pauses().await?;
+        Ok(())
+    })
+    .await;
+    pauses
+}
+
+/// Moves them to `here`; the others are the answer. What is delivered once more waits in RabbitMQ already.
 pub(crate) async fn keep_paused(
     intake: &Intake,
     mut onward: Vec<(u64, Arrival)>,
@@ -14,12 +27,7 @@ pub(crate) async fn keep_paused(
     if onward.is_empty() {
         return onward;
     }
-    let mut pauses = Vec::new();
-    briefly(async {
-        pauses = intake.store.queue_pauses().await?;
-        Ok(())
-    })
-    .await;
+    let pauses = pauses(intake).await;
     let is_held = |arrival: &Arrival| {
         let queue = arrival.failure.queue.as_deref().unwrap_or_default();
         arrival.sent_on.is_none() && delay(arrival).is_some() && is_paused(&pauses, &intake.broker, queue)

@@ -87,6 +87,8 @@ pub struct JobStatus {
 #[derive(Serialize, ToSchema)]
 pub struct Outcome {
     to_send: u64,
+    /// Some of these are due and held: their queue is paused.
+    held: bool,
     /// Sent, and it is too early to tell.
     pending: u64,
     succeeded: u64,
@@ -117,7 +119,7 @@ impl JobStatus {
         let begins_at = begins_at(&record, &outcome, now).map(timestamp);
         let outcome = record.is_retry().then(|| {
             let JobOutcome { to_send, pending, succeeded, failed_again, not_sent } = outcome;
-            Outcome { to_send, pending, succeeded, failed_again, not_sent }
+            Outcome { to_send, held: letters.is_held, pending, succeeded, failed_again, not_sent }
         });
         let JobRecord { job, by, at, bulk, progress } = record;
         let edited = bulk.as_ref().is_some_and(|bulk| bulk.edit.is_some());

@@ -52,7 +52,7 @@ impl Compared {
 
     /// Whom they are compared with, each with how many there are.
     const fn others(self, elsewhere: Elsewhere) -> [(usize, &'static str); 3] {
-        let Elsewhere { other_groups, succeeded, same_type } = elsewhere;
+        let Elsewhere { other_groups, succeeded, same_type, .. } = elsewhere;
         match self {
             Self::Group => [
                 (other_groups, "of other groups of this queue"),
@@ -219,7 +219,8 @@ fn compared(of: Compared, found: &InCommon) -> String {
     let parts = of.others(*elsewhere);
     let parts: Vec<String> =
         parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", thousands(*n as u64))).collect();
-    format!("{whole} compared with {}.", parts.join(" and "))
+    let time = if elsewhere.is_same_time { ", all of the same time" } else { "" };
+    format!("{whole} compared with {}{time}.", parts.join(" and "))
 }
 
 #[cfg(test)]
@@ -271,7 +272,7 @@ mod tests {
 
     #[test]
     fn it_is_said_who_was_compared_with_whom() {
-        let elsewhere = Elsewhere { other_groups: 300, succeeded: 100, same_type: 0 };
+        let elsewhere = Elsewhere { other_groups: 300, succeeded: 100, ..Elsewhere::default() };
         let total = Counted { n: 12_431, is_least: false };
         let found = InCommon { here: 400, total, elsewhere, contrasts: Vec::new() };
         let compared = |found: &InCommon| compared(Compared::Group, found);
@@ -280,6 +281,8 @@ mod tests {
             "A sample of 400 of 12,431 dead letters compared with 300 of other groups of this queue and 100 of this queue that \
              were retried and have not failed again."
         );
+        let now = InCommon { elsewhere: Elsewhere { is_same_time: true, ..elsewhere }, ..found.clone() };
+        assert!(compared(&now).ends_with("have not failed again, all of the same time."), "{}", compared(&now));
         assert!(compared(&InCommon { here: 3, ..found.clone() }).contains("too few"));
         assert!(compared(&InCommon { elsewhere: Elsewhere::default(), ..found }).contains("too little"));
     }

@@ -124,4 +124,5 @@ async fn a_database_that_is_gone_is_no_passing_trouble() {
     let url = database.url.replace("test_", "gone_");
     let Err(error) = Store::open(&url).await else { panic!("it was opened") };
     assert!(!error.is_outage(), "{error}");
+    assert!(error.to_string().ends_with("does not exist (SQLSTATE 3D000)"), "{error}");
 }

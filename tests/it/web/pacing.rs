@@ -445,6 +445,7 @@ async fn how_long_it_takes_is_not_said_of_what_does_not_go_on(office: &Office) {
     let held = says().await;
     assert!(held.contains("waiting") && held.contains("0 of 40 sent."), "{held}");
     assert!(held.contains("Retries into a queue that is paused wait until it is resumed."), "{held}");
+    assert_eq!(office.job(&job).await["outcome"]["held"], true);
     desk.post("/api/v1/queues/main/orders/resume", &json!({})).await.expect(200);
     assert!(office.go_on(4 * SECOND).await > 0);
     assert!(says().await.contains("left."), "{}", says().await);

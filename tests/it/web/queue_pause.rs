@@ -10,18 +10,20 @@ use super::{
     desk::Desk,
     form::submit,
     queue_page::both,
-    run::{PATIENCE, Running, serve},
+    run::{PATIENCE, Program, Running, serve},
     service::Service,
 };
 use crate::support::{postgres::Postgres, process::wait_until, rabbit::Rabbit, rabbit::Vhost};
 
-async fn open(vhost: &Vhost, database: &str) -> Running {
-    let server = serve()
+fn program(vhost: &Vhost, database: &str) -> Program {
+    serve()
         .set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
         .set("DLO_DATABASE__URL", database)
         .set("DLO_RETRY__DELAYS", "100ms")
-        .open()
-        .await;
+}
+
+async fn open(vhost: &Vhost, database: &str) -> Running {
+    let server = program(vhost, database).open().await;
     server.await_ready().await;
     server
 }
@@ -76,28 +78,33 @@ async fn every_server_holds_what_one_was_told_to_hold() {
     held_until_it_is_resumed(&rabbit.vhost(), &postgres.database().url, true).await;
 }
 
-/// What waits in RabbitMQ when it is due goes out; what fails once the queue is paused does not go there.
+/// Has messages wait in RabbitMQ, and returns once they do: until its delay queue has settled a message waits in the database.
+async fn wait_in_rabbitmq(server: &Running, work: &Service<'_>) {
+    let policy = json!({"queues": "*", "delays": ["1s", "1s"], "via": "broker", "jitter": 0});
+    assert_eq!(server.post("/api/v1/policies", &policy).await.status(), 201);
+    let letters = async || server.json("/api/v1/letters?status=all").await["items"].as_array().unwrap().len();
+    let mut known = letters().await;
+    for n in 0.. {
+        let body = format!("{{\"first\": {n}}}");
+        work.fail(&body).await;
+        assert_eq!(work.work().await, body, "it is not paused yet");
+        match letters().await {
+            same if same == known => return,
+            more => known = more,
+        }
+    }
+}
+
+/// What fails once the queue is paused does not go to RabbitMQ.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_would_wait_in_rabbitmq_is_held_in_the_database() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let directory = tempfile::tempdir().unwrap();
     let server = open(&vhost, &format!("sqlite://{}", directory.path().join("dlo.db").display())).await;
-    let policy = json!({"queues": "*", "delays": ["1s", "1s"], "via": "broker", "jitter": 0});
-    assert_eq!(server.post("/api/v1/policies", &policy).await.status(), 201);
     let (work, probe) = (Service::start(&vhost, "work").await, Service::start(&vhost, "probe").await);
+    wait_in_rabbitmq(&server, &work).await;
     let path = "/api/v1/queues/main/work";
-    // Until their delay queue has settled they wait in the database.
-    let letters = async || server.json("/api/v1/letters?status=all").await["items"].as_array().unwrap().len();
-    let mut known = 0;
-    loop {
-        work.fail("{\"n\": 0}").await;
-        assert_eq!(work.work().await, "{\"n\": 0}", "it is not paused yet");
-        match letters().await {
-            same if same == known => break,
-            more => known = more,
-        }
-    }
     assert_eq!(server.post(&format!("{path}/pause"), &json!({})).await.status(), 200);
     work.fail("{\"n\": 1}").await;
     server.await_letters("status=scheduled&queue=work", 1).await;
@@ -111,6 +118,56 @@ async fn what_would_wait_in_rabbitmq_is_held_in_the_database() {
     // Its failures are counted on, in the database from now on.
     work.fail("{\"n\": 3}").await;
     assert_eq!(work.work().await, "{\"n\": 3}");
+}
+
+/// What is due in RabbitMQ while no server runs, and its queue is paused, waits on there.
+async fn put_back_until_it_is_resumed(vhost: &Vhost, database: &str) {
+    let (work, probe) = (Service::start(vhost, "work").await, Service::start(vhost, "probe").await);
+    let mut server = open(vhost, database).await;
+    wait_in_rabbitmq(&server, &work).await;
+    loop {
+        work.fail("{\"n\": 1}").await;
+        wait_until("it to be taken in", PATIENCE, async || vhost.depth("dlo.dead-letters").await == 0).await;
+        server.stop().await;
+        let is_due = async || vhost.depth("dlo.due").await + vhost.depth("work").await > 0;
+        wait_until("it to be due", PATIENCE, is_due).await;
+        if vhost.depth("work").await == 0 {
+            break;
+        }
+        // It was quicker than the end of the server.
+        assert_eq!(work.work().await, "{\"n\": 1}");
+        server = open(vhost, database).await;
+    }
+    let path = "/api/v1/queues/main/work";
+    let mut pages = program(vhost, database).with("--roles=web").open().await;
+    assert_eq!(pages.post(&format!("{path}/pause"), &json!({})).await.status(), 200);
+    pages.stop().await;
+    let server = open(vhost, database).await;
+    wait_until("it to be taken up", PATIENCE, async || vhost.depth("dlo.due").await == 0).await;
+    for body in ["{\"n\": 2}", "{\"n\": 3}"] {
+        probe.fail(body).await;
+        assert_eq!(probe.work().await, body);
+    }
+    assert_eq!(vhost.depth("work").await, 0, "nothing was sent into it");
+    assert_eq!(server.json("/api/v1/letters?status=scheduled").await["items"], json!([]), "it waits in RabbitMQ");
+    assert_eq!(server.post(&format!("{path}/resume"), &json!({})).await.status(), 200);
+    assert_eq!(work.work().await, "{\"n\": 1}");
+    assert_eq!(vhost.depth("work").await, 0, "it was sent once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_in_rabbitmq_already_is_put_back_until_its_queue_is_resumed() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", directory.path().join("dlo.db").display());
+    put_back_until_it_is_resumed(&rabbit.vhost(), &url).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_in_rabbitmq_already_is_put_back_beside_postgres_too() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let Some(postgres) = Postgres::shared() else { return };
+    put_back_until_it_is_resumed(&rabbit.vhost(), &postgres.database().url).await;
 }
 
 #[tokio::test]

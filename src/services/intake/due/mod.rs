@@ -2,23 +2,24 @@
 //!
 //! A process that dies in between has sent some twice then, under the same `dlo-id`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    mem,
-    time::Duration,
-};
+mod batch;
+
+use std::{collections::BTreeSet, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
 use failure_conventions::{Failure, dlo_queues, may_have_own_retries};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Intake, briefly::PATIENCE, publisher::Publisher};
+use batch::Batch;
+
+use super::{Intake, briefly::PATIENCE, paused, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{
         letter::LetterId,
         lifecycle::recognition::OWN_RETRIES,
+        queue_pause::is_paused,
         retry::{Destination, OutgoingRetry},
     },
     metrics::RetryKind,
@@ -35,8 +36,8 @@ pub(crate) const WORKERS: usize = 2;
 const LOOK: Duration = Duration::from_secs(10 * 60);
 /// How soon an obituary is published again that could not be.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How much longer a message waits whose queue takes nothing.
-const FULL: Duration = Duration::from_secs(60);
+/// How much longer a message waits whose queue takes nothing: it is full, or paused. Shorter in tests.
+const LONGER: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 2 } else { 60 });
 
 /// Works until the session is over or it is told to stop.
 pub(crate) async fn send_back(
@@ -72,59 +73,6 @@ pub(crate) async fn send_back(
 struct Due<'a> {
     intake: &'a Intake,
     publisher: Publisher<'a>,
-}
-
-/// A message, by the tag of the bundle that it came in.
-type Parcel = (u64, OutgoingRetry);
-
-/// Bundles that are sent on together. One is acknowledged when all its messages are sent on.
-#[derive(Default)]
-struct Batch {
-    /// How many messages of each bundle are left.
-    left: BTreeMap<u64, usize>,
-    parcels: Vec<Parcel>,
-    /// What cannot be sent on yet, and when the first of it may be.
-    aside: Vec<Parcel>,
-    until: Option<Instant>,
-}
-
-impl Batch {
-    fn add(&mut self, tag: u64, retries: Vec<OutgoingRetry>) {
-        self.left.insert(tag, retries.len());
-        self.parcels.extend(retries.into_iter().map(|retry| (tag, retry)));
-    }
-
-    fn sent(&mut self, tag: u64) {
-        if let Some(left) = self.left.get_mut(&tag) {
-            *left -= 1;
-        }
-    }
-
-    fn put_aside(&mut self, parcel: Parcel, until: Instant) {
-        self.aside.push(parcel);
-        self.until = Some(self.until.map_or(until, |earliest| earliest.min(until)));
-    }
-
-    fn take_up(&mut self) {
-        self.parcels.append(&mut self.aside);
-        self.until = None;
-    }
-
-    /// Returns when what was put aside is to be taken up; never, where nothing was.
-    fn is_time(&self) -> impl Future<Output = ()> + use<> {
-        let until = self.until;
-        async move {
-            match until {
-                Some(until) => sleep_until(until).await,
-                None => std::future::pending().await,
-            }
-        }
-    }
-
-    /// The bundles of which nothing is left.
-    fn take_finished(&mut self) -> Vec<u64> {
-        self.left.extract_if(.., |_, left| *left == 0).map(|(tag, _)| tag).collect()
-    }
 }
 
 /// What is to become of a message whose publishing has ended.
@@ -185,27 +133,30 @@ impl Due<'_> {
         }
     }
 
-    /// Has what would go to a queue that is not allowed, or whose framework retries by itself, wait for a user.
+    /// Has what would go to a queue that is not allowed, or whose framework retries by itself, wait for a user, and what would
+    /// go to a paused one wait on.
     async fn hold(&self, batch: &mut Batch) {
-        let intake = self.intake;
-        for (_, retry) in &mut batch.parcels {
-            let is_own = retry.destination.queue == self.target();
-            if let Some(why) = intake.limits.targets.check(&retry.destination.queue).err().filter(|_| !is_own) {
+        let pauses = paused::pauses(self.intake).await;
+        let own_retries = self.own_retries(batch).await;
+        for (_, retry) in batch.parcels.iter_mut().filter(|(_, retry)| retry.destination.queue != self.target()) {
+            let queue = &retry.destination.queue;
+            if let Err(why) = self.intake.limits.targets.check(queue) {
                 *retry = self.given_up(retry.clone(), &why);
+            } else if may_have_own_retries(&retry.message) && own_retries.contains(queue) {
+                *retry = self.given_up(retry.clone(), OWN_RETRIES);
+            } else if is_paused(&pauses, &self.intake.broker, queue) {
+                *retry = self.later(retry.clone());
             }
         }
-        let is_asked =
-            |retry: &OutgoingRetry| may_have_own_retries(&retry.message) && retry.destination.queue != self.target();
-        let asked = batch.parcels.iter().filter(|(_, retry)| is_asked(retry));
+    }
+
+    /// The queues whose framework retries by itself, as far as it matters for these. While the database does not answer, none.
+    async fn own_retries(&self, batch: &Batch) -> BTreeSet<String> {
+        let asked = batch.parcels.iter().filter(|(_, retry)| may_have_own_retries(&retry.message));
         let queues: BTreeSet<&str> = asked.map(|(_, retry)| &*retry.destination.queue).collect();
         let queues: Vec<&str> = queues.into_iter().collect();
-        let own_retries = timeout(PATIENCE, intake.store.own_retries(&intake.broker, &queues)).await;
-        let Ok(Ok(own_retries)) = own_retries else { return };
-        for (_, retry) in &mut batch.parcels {
-            if is_asked(retry) && own_retries.contains_key(&retry.destination.queue) {
-                *retry = self.given_up(retry.clone(), OWN_RETRIES);
-            }
-        }
+        let found = timeout(PATIENCE, self.intake.store.own_retries(&self.intake.broker, &queues)).await;
+        found.ok().and_then(Result::ok).unwrap_or_default().into_keys().collect()
     }
 
     /// Publishes until all is confirmed, in the queues or as obituaries, but for what is put aside.
@@ -256,7 +207,7 @@ impl Due<'_> {
     }
 
     fn later(&self, retry: OutgoingRetry) -> OutgoingRetry {
-        let destination = retry.destination.after(FULL, self.intake.clock.now());
+        let destination = retry.destination.after(LONGER, self.intake.clock.now());
         OutgoingRetry { destination, ..retry }
     }
 
@@ -286,32 +237,4 @@ impl Due<'_> {
 /// What could not be put back to wait has waited long enough when it is taken up.
 fn at_once(retry: OutgoingRetry) -> OutgoingRetry {
     OutgoingRetry { destination: Destination { wait: None, ..retry.destination }, ..retry }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bundle_is_finished_when_all_its_messages_are_sent_on() {
-        let retry = || OutgoingRetry {
-            id: LetterId::from_uuid(uuid::Uuid::nil()),
-            destination: Destination::straight_to("orders"),
-            reason: Reason::Rejected,
-            message: Message::default(),
-        };
-        let mut batch = Batch::default();
-        batch.add(7, vec![retry(), retry()]);
-        batch.add(8, Vec::new());
-        assert_eq!(batch.take_finished(), [8]);
-        batch.sent(7);
-        let (now, parcel) = (Instant::now(), batch.parcels.remove(0));
-        batch.put_aside(parcel, now + PAUSE);
-        batch.put_aside((7, retry()), now);
-        assert_eq!((batch.take_finished(), batch.until), (vec![], Some(now)));
-        batch.take_up();
-        assert_eq!((batch.parcels.len(), batch.until), (3, None));
-        batch.sent(7);
-        assert_eq!(batch.take_finished(), [7]);
-    }
 }
