@@ -80,9 +80,9 @@ fn key_of(variable: &str) -> String {
     variable.get("DLO_".len()..).unwrap_or_default().to_lowercase().replace(SEPARATOR, ".")
 }
 
-/// `DLO_URL` and `DLO_TOKEN` belong to the commands that talk to a server, `DLO_TEST_*` to the tests.
+/// `DLO_URL`, `DLO_TOKEN` and `DLO_CA_FILE` belong to the commands that talk to a server, `DLO_TEST_*` to the tests.
 fn is_for_clients(name: &str) -> bool {
-    matches!(name, "DLO_URL" | "DLO_TOKEN") || name.starts_with("DLO_TEST_")
+    matches!(name, "DLO_URL" | "DLO_TOKEN" | "DLO_CA_FILE") || name.starts_with("DLO_TEST_")
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ on("click", "[data-desktop]", async () => {
 });
 
 document.addEventListener("htmx:afterSwap", show); // before anybody sees what was swapped in
+document.addEventListener("htmx:afterSettle", show); // with the title that came with it
 document.addEventListener("htmx:oobAfterSwap", show);
 document.addEventListener("dlo:refreshed", show);
 show();

@@ -39,7 +39,8 @@ export const closePopovers = () => {
 
 document.addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu-box")));
 
-on("change", "[data-submits]", (select) => select.form.requestSubmit(one("button", select.form)));
+// htmx sends the name only of a button that was clicked.
+on("change", "[data-submits]", (select) => one("button", select.form).click());
 
 // What was refused is marked until it is changed.
 on("input", "[aria-invalid]", (field) => {

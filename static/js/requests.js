@@ -57,7 +57,7 @@ const again = ({ elt, verb, path, formData, target, triggeringEvent }) => {
 };
 
 // What was pressed is pressed again; where it has been replaced meanwhile, as it was.
-const submit = (form, submitter) => {
+export const submit = (form, submitter) => {
   if (!submitter) return form.requestSubmit();
   const isThere = submitter.form === form;
   const button = isThere ? submitter : submitter.cloneNode();
@@ -99,14 +99,15 @@ const cutQuietly = (detail) => {
 };
 
 document.addEventListener("htmx:beforeSend", ({ detail }) => {
+  const { xhr } = detail;
   cutQuietly(detail);
-  if (!isOwn(detail.requestConfig)) begin(detail.xhr);
+  if (isOwn(detail.requestConfig)) return;
+  begin(xhr);
+  // htmx tells it of the element that asked, which may be gone by then.
+  xhr.addEventListener("loadend", () => end(xhr));
 });
 
-document.addEventListener("htmx:afterRequest", ({ detail }) => {
-  end(detail.xhr);
-  if (detail.xhr.status) listenAgain();
-});
+document.addEventListener("htmx:afterRequest", ({ detail }) => detail.xhr.status && listenAgain());
 
 document.addEventListener("htmx:sendError", htmxFailed("gone"));
 document.addEventListener("htmx:timeout", htmxFailed("slow"));

@@ -1,6 +1,7 @@
 // What was typed into a form is not lost by a key or a click that leads away: it is asked first. Of what the browser does by
 // itself (reload, back, closing), the browser asks.
 import { all, isChanged, on, one } from "./dom.js";
+import { submit } from "./requests.js";
 
 const form = () => one("[data-unsaved]");
 
@@ -40,7 +41,7 @@ document.addEventListener(
   (event) => {
     const { target, submitter } = event;
     if (target === form() || target === passes || target.method === "dialog" || !isUnsaved()) return;
-    ask(event, target, () => target.requestSubmit(submitter));
+    ask(event, target, () => submit(target, submitter));
   },
   true,
 );

@@ -5,6 +5,7 @@ use amqp_message::{
     field::{FieldTable, FieldValue},
     message::Message,
 };
+use memchr::memmem;
 use serde::de::DeserializeOwned;
 
 /// The largest body, in bytes, that is parsed for what a framework wrote into it.
@@ -46,9 +47,7 @@ impl<'a> Evidence<'a> {
     /// Whether a small body, a JSON object by its looks, contains `needle`: whether parsing it is worth the while.
     pub fn mentions(&self, needle: &str) -> bool {
         let body = &self.message.body;
-        body.starts_with(b"{")
-            && body.len() <= MAX_SCANNED
-            && std::str::from_utf8(body).is_ok_and(|text| text.contains(needle))
+        body.starts_with(b"{") && body.len() <= MAX_SCANNED && memmem::find(body, needle.as_bytes()).is_some()
     }
 
     /// The body as JSON of this shape. Only for messages that a header or a property has shown to have it.

@@ -9,6 +9,7 @@ use std::{
 };
 
 use amqp_message::{field::FieldValue, message::Message};
+use memchr::memmem;
 use serde::Deserialize;
 
 use super::{FailureReport, clean, dlo_headers, inner_body::InnerBodies, message_id::IdKind, stripped, symfony};
@@ -132,11 +133,10 @@ fn id_in_body(body: &[u8]) -> Option<String> {
     if !body.starts_with(b"{") || body.len() > MAX_BODY {
         return None;
     }
-    let text = std::str::from_utf8(body).ok()?;
-    if !SIGNS.iter().any(|sign| text.contains(sign)) {
+    if !SIGNS.iter().any(|sign| memmem::find(body, sign.as_bytes()).is_some()) {
         return None;
     }
-    Some(match serde_json::from_str(text).ok()? {
+    Some(match serde_json::from_slice(body).ok()? {
         BodyWithId::Dramatiq { actor_name: what, message_id: id }
         | BodyWithId::Celery { task: what, id }
         | BodyWithId::TaskIq { task_name: what, task_id: id }

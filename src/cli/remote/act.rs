@@ -130,7 +130,7 @@ async fn one_by_one(target: &Target, action: &str, order: &Map<String, Value>) -
             Ok(letter) => {
                 done += 1;
                 if target.server.json {
-                    print_text(&format!("{letter}\n"))?;
+                    print_text(&format!("{}\n", letter.text()))?;
                 }
             }
             Err(Failure::Refused(refusal)) => {
@@ -175,8 +175,9 @@ async fn all(target: &Target, action: &str, order: Map<String, Value>) -> Outcom
     let started = client.post("actions", &body).await?;
     let job = started["job"].as_str().unwrap_or_default();
     if target.no_wait {
-        return print_text(&if target.server.json { format!("{started}\n") } else { format!("{job}\n") });
+        return print_text(&format!("{}\n", if target.server.json { started.text() } else { job }));
     }
+    note(&format!("dlo: it goes on when nobody waits for it; dlo jobs {job} --cancel stops it\n"))?;
     jobs::follow(&client, job, target.server.json).await
 }
 
@@ -192,7 +193,7 @@ fn told(preview: &Value) -> String {
 /// The words of the list as JSON: several values as a list.
 fn filter(filter: &Filter) -> Value {
     let mut words: Map<String, Value> = Map::new();
-    for (name, value) in filter.pairs() {
+    for (name, value) in filter.listed() {
         match words.get_mut(name) {
             None => _ = words.insert(name.to_owned(), value.into()),
             Some(Value::Array(several)) => several.push(value.into()),

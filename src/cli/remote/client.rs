@@ -1,12 +1,13 @@
 //! Calls of the API, and what it says when it refuses one.
 
-use std::fmt;
+use std::{fmt, ops::Deref};
 
 use anyhow::{Context, anyhow};
 use payload_codec::json::portable;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
-use serde_json::Value;
-use url::Url;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use url::{ParseError, Url};
 
 use super::{Failure, Server};
 use crate::notify::{Patience, client};
@@ -20,11 +21,43 @@ pub struct Client {
     token: Option<String>,
 }
 
+/// An object as the server has written it, to be printed, and as far as it can be looked into.
+pub struct Answer {
+    text: String,
+    value: Value,
+}
+
+/// One page of a list.
+#[derive(Deserialize)]
+struct ItemPage {
+    items: Vec<Box<RawValue>>,
+    next_cursor: Option<String>,
+}
+
 /// What the server says of a call that it does not carry out.
 #[derive(Debug)]
 pub struct Refused {
     status: StatusCode,
     problem: Value,
+}
+
+impl Answer {
+    fn read(text: &str) -> Result<Self, serde_json::Error> {
+        Ok(Self { text: text.to_owned(), value: serde_json::from_str(&portable(text))? })
+    }
+
+    /// With every number and sign as the server has it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Deref for Answer {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.value
+    }
 }
 
 impl Refused {
@@ -56,32 +89,45 @@ impl fmt::Display for Refused {
 /// What is wrong, and where.
 fn mistake(error: &Value) -> String {
     let detail = error["detail"].as_str().unwrap_or_default();
-    match ["pointer", "parameter", "header"].iter().find_map(|place| error[*place].as_str()) {
-        Some(place) => format!("{}: {detail}", place.trim_start_matches('/')),
-        None => detail.to_owned(),
+    let place = ["pointer", "parameter", "header"].iter().find_map(|place| error[*place].as_str());
+    match place.unwrap_or_default().trim_start_matches('/') {
+        "" => detail.to_owned(),
+        place => format!("{place}: {detail}"),
     }
 }
 
 impl Client {
     pub fn new(server: &Server) -> Result<Self, Failure> {
         let unusable = |why: &dyn fmt::Display| Failure::Usage(format!("--url {:?} cannot be used: {why}", server.url));
-        let mut url: Url = server.url.parse().map_err(|error: url::ParseError| unusable(&error))?;
+        let no_scheme = || unusable(&"it takes http:// or https://");
+        let mut url: Url = server.url.parse().map_err(|error| match error {
+            ParseError::RelativeUrlWithoutBase => no_scheme(),
+            error => unusable(&error),
+        })?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(unusable(&"it takes http:// or https://"));
+            return Err(no_scheme());
         }
         if !url.path().ends_with('/') {
             url.set_path(&format!("{}/", url.path()));
         }
-        Ok(Self { http: client(Patience::default(), server.ca_file.as_deref())?, url, token: server.token.clone() })
+        // A file that it comes from ends with a line break.
+        let token = server.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+        if token.is_some_and(|token| !token.chars().all(|c| c.is_ascii_graphic())) {
+            return Err(Failure::Usage("--token or DLO_TOKEN has signs in it that no token has".to_owned()));
+        }
+        let http = client(Patience::default(), server.ca_file.as_deref())?;
+        Ok(Self { http, url, token: token.map(str::to_owned) })
     }
 
-    pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Value, Failure> {
-        self.json(self.request(Method::GET, path, query)?).await
+    pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Answer, Failure> {
+        let answer = self.text(self.request(Method::GET, path, query)?).await?;
+        Ok(Answer::read(&answer).with_context(|| self.is_another())?)
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer, Failure> {
         let request = self.request(Method::POST, path, &[])?.header(header::CONTENT_TYPE, "application/json");
-        self.json(request.body(body.to_string())).await
+        let answer = self.text(request.body(body.to_string())).await?;
+        Ok(Answer::read(&answer).with_context(|| self.is_another())?)
     }
 
     pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
@@ -89,17 +135,18 @@ impl Client {
     }
 
     /// The first `limit` items of a list.
-    pub async fn items(&self, path: &str, query: &[(&str, String)], limit: usize) -> Result<Vec<Value>, Failure> {
+    pub async fn items(&self, path: &str, query: &[(&str, String)], limit: usize) -> Result<Vec<Answer>, Failure> {
         let (mut items, mut cursor) = (Vec::new(), None);
         while items.len() < limit {
             let asked = ("limit", AT_ONCE.min(limit - items.len()).to_string());
             let query: Vec<(&str, String)> = query.iter().cloned().chain([asked]).chain(cursor).collect();
-            let mut page = self.get(path, &query).await?;
-            if let Some(Value::Array(found)) = page.get_mut("items").map(Value::take) {
-                items.extend(found);
+            let page = self.text(self.request(Method::GET, path, &query)?).await?;
+            let page: ItemPage = serde_json::from_str(&page).with_context(|| self.is_another())?;
+            for item in page.items {
+                items.push(Answer::read(item.get()).with_context(|| self.is_another())?);
             }
-            let Some(next) = page["next_cursor"].as_str() else { break };
-            cursor = Some(("cursor", next.to_owned()));
+            let Some(next) = page.next_cursor else { break };
+            cursor = Some(("cursor", next));
         }
         Ok(items)
     }
@@ -116,10 +163,12 @@ impl Client {
         })
     }
 
-    async fn json(&self, request: RequestBuilder) -> Result<Value, Failure> {
-        let answer = self.send(request).await?.bytes().await?;
-        let what = || format!("{} answers something else than dlo does", self.url);
-        Ok(serde_json::from_str(&portable(&String::from_utf8_lossy(&answer))).with_context(what)?)
+    fn is_another(&self) -> String {
+        format!("{} answers something else than dlo does", self.url)
+    }
+
+    async fn text(&self, request: RequestBuilder) -> Result<String, Failure> {
+        Ok(String::from_utf8_lossy(&self.send(request).await?.bytes().await?).into_owned())
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {

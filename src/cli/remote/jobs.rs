@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    Client, Failure, ListOptions, Outcome, Server, read_id,
+    Client, Failure, ListOptions, Outcome, Server,
+    client::Answer,
+    read_id,
     text::{exit, note, print_all, print_text, shown, table},
 };
 
@@ -59,32 +61,48 @@ pub async fn jobs(asked: &JobsArgs) -> Outcome {
     }
 }
 
-fn job_table(jobs: &[Value]) -> String {
+fn job_table(jobs: &[Answer]) -> String {
     const HEADS: [&str; 8] = ["ID", "CREATED", "BY", "ACTION", "STATE", "DONE", "FAILED", "ALL"];
     const CELLS: [&str; 8] = ["id", "created_at", "created_by", "action", "state", "done", "failed", "total"];
     let cell = |job: &Value, name: &str| if name == "state" { state(job) } else { shown(&job[name]) };
-    let row = |job: &Value| CELLS.iter().map(|name| cell(job, name)).collect();
+    let row = |job: &Answer| CELLS.iter().map(|name| cell(job, name)).collect();
     table(&HEADS, &jobs.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Shows how far a job is until it is over or paused: as a bar in a terminal, elsewhere as a line whenever that changes. It
-/// goes well where all was done.
+/// Shows how far a job is until it is over or paused, or its letters wait for something: as a bar in a terminal, elsewhere as a
+/// line whenever that changes. It goes well where all was done.
 pub async fn follow(client: &Client, id: &str, json: bool) -> Outcome {
     let mut progress = Progress::default();
     let job = loop {
         let job = client.get(&format!("jobs/{id}"), &[]).await?;
         progress.show(&job)?;
-        if !matches!(job["state"].as_str(), Some("queued" | "running")) {
+        if !goes_on(&job) {
             break job;
         }
         tokio::time::sleep(EVERY).await;
     };
     progress.end()?;
-    match json {
-        true => print_text(&format!("{job}\n"))?,
-        false => print_text(&summary(&job))?,
-    };
-    Ok(exit(job["state"] == "done" && job["failed"] == 0))
+    if json {
+        print_text(&format!("{}\n", job.text()))?;
+    } else {
+        let report = if not_sent(&job) > 0 { Some(client.get(&format!("jobs/{id}/report"), &[]).await?) } else { None };
+        print_text(&summary(&job, report.as_ref().map_or(&Value::Null, |report| &report["not_sent"])))?;
+    }
+    Ok(exit(job["state"] == "done" && job["failed"] == 0 && not_sent(&job) == 0))
+}
+
+/// Whether it is worth waiting for: it is under way, or the last of its retries are being sent.
+fn goes_on(job: &Value) -> bool {
+    matches!(job["state"].as_str(), Some("queued" | "running")) || state(job) == SENDING
+}
+
+/// What a retry of many is once all of its letters are scheduled.
+const SENDING: &str = "sending";
+
+/// Letters that were scheduled and then not sent: their queue did not take them, or somebody took them out.
+fn not_sent(job: &Value) -> u64 {
+    let of = |value: &Value| value.as_u64().unwrap_or_default();
+    of(&job["outcome"]["not_sent"]).saturating_sub(of(&job["failed"]) + of(&job["skipped"]))
 }
 
 /// Its state, or what its letters wait for once it has ended itself, in the words of the pages.
@@ -95,22 +113,28 @@ fn state(job: &Value) -> String {
     match job["begins_at"].as_str() {
         Some(at) if sends => format!("scheduled for {at}"),
         None if sends && outcome["held"] == true => "waiting".to_owned(),
-        None if is_unsent => "sending".to_owned(),
+        None if is_unsent => SENDING.to_owned(),
         _ => shown(&job["state"]),
     }
 }
 
-fn summary(job: &Value) -> String {
-    let errors = job["errors"].as_array().into_iter().flatten().map(|error| format!("  {}\n", shown(error)));
+/// `report` says why letters were not sent.
+fn summary(job: &Value, report: &Value) -> String {
+    let items = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
+    let errors = items(&job["errors"]).into_iter().map(|error| format!("  {}\n", shown(&error)));
     let left_out = job["errors_left_out"].as_u64().filter(|n| *n > 0).map(|n| format!("  and {n} more\n"));
     let skipped = job["skipped"].as_u64().filter(|n| *n > 0).map(|n| format!(", {n} left alone"));
+    let why = items(report).into_iter().map(|found| format!("  {}: {}\n", found["letters"], shown(&found["why"])));
     let head = format!("{} {}: {}{}\n", shown(&job["action"]), state(job), counts(job), skipped.unwrap_or_default());
-    [head].into_iter().chain(errors).chain(left_out).collect()
+    [head].into_iter().chain(errors).chain(left_out).chain(why).collect()
 }
 
 fn counts(job: &Value) -> String {
-    let failed = job["failed"].as_u64().filter(|n| *n > 0).map(|n| format!(", {n} refused")).unwrap_or_default();
-    format!("{} of {}{failed}", job["done"], job["total"])
+    let told = |n: u64, what| if n > 0 { format!(", {n} {what}") } else { String::new() };
+    let failed = told(job["failed"].as_u64().unwrap_or_default(), "refused");
+    let to_send = job["outcome"]["to_send"].as_u64().filter(|_| job["state"] == "done").unwrap_or_default();
+    let (to_send, not_sent) = (told(to_send, "to send"), told(not_sent(job), "not sent"));
+    format!("{} of {}{failed}{to_send}{not_sent}", job["done"], job["total"])
 }
 
 #[derive(Default)]
@@ -153,7 +177,21 @@ mod tests {
         let job = json!({"action": "retry", "state": "done", "total": 8, "done": 5, "failed": 1, "skipped": 0,
             "errors": ["the queue is gone"], "errors_left_out": 2});
         assert_eq!(bar(&job), format!("[{}{}]", "#".repeat(18), "·".repeat(6)));
-        assert_eq!(summary(&job), "retry done: 5 of 8, 1 refused\n  the queue is gone\n  and 2 more\n");
+        assert_eq!(summary(&job, &Value::Null), "retry done: 5 of 8, 1 refused\n  the queue is gone\n  and 2 more\n");
+    }
+
+    #[test]
+    fn a_retry_is_over_when_its_letters_are_sent_or_cannot_be() {
+        let job = |to_send, not_sent| {
+            json!({"action": "retry", "state": "done", "total": 8, "done": 6, "failed": 1, "skipped": 1, "begins_at": null,
+                "outcome": {"to_send": to_send, "not_sent": not_sent, "held": false}})
+        };
+        assert!(goes_on(&job(2, 2)) && !goes_on(&job(0, 2)));
+        assert_eq!((not_sent(&job(0, 2)), not_sent(&job(0, 5))), (0, 3));
+        assert_eq!(counts(&job(2, 2)), "6 of 8, 1 refused, 2 to send");
+        let why = json!([{"letters": 3, "why": "there is no queue x"}]);
+        let expected = "retry done: 6 of 8, 1 refused, 3 not sent, 1 left alone\n  3: there is no queue x\n";
+        assert_eq!(summary(&job(0, 5), &why), expected);
     }
 
     #[test]

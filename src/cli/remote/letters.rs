@@ -1,11 +1,15 @@
 //! `dlo list`, `search`, `show` and `groups`.
 
 use clap::Args;
-use serde_json::Value;
+use payload_codec::json::laid_out;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
 use uuid::Uuid;
 
 use super::{
-    Client, ListOptions, Outcome, Server, read_id,
+    Client, Failure, ListOptions, Outcome, Server,
+    client::Answer,
+    read_id,
     text::{lines, print_all, print_text, shown, table},
 };
 use crate::cli::print;
@@ -13,7 +17,7 @@ use crate::cli::print;
 /// Which dead letters are meant; several values by repeating an option.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Filter {
-    /// open, scheduled, retried, discarded, or all
+    /// open, scheduled, retried, discarded, or all; open where neither this nor the search says
     #[arg(long)]
     status: Vec<String>,
     /// critical, high, normal or low
@@ -58,6 +62,13 @@ impl Filter {
         let single = [("since", &self.since), ("until", &self.until), ("q", &self.q)];
         pairs.extend(single.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
         pairs
+    }
+
+    /// Those that are open, unless something else is said.
+    pub fn listed(&self) -> Vec<(&'static str, String)> {
+        let says_status = !self.status.is_empty() || self.q.as_ref().is_some_and(|search| search.contains("status:"));
+        let open = (!says_status).then(|| ("status", "open".to_owned()));
+        self.pairs().into_iter().chain(open).collect()
     }
 }
 
@@ -125,10 +136,7 @@ pub struct GroupsArgs {
 }
 
 pub async fn list(asked: &ListArgs) -> Outcome {
-    let mut query = asked.filter.pairs();
-    if asked.filter.status.is_empty() {
-        query.push(("status", "open".to_owned()));
-    }
+    let mut query = asked.filter.listed();
     query.extend(asked.sort.clone().map(|sort| ("sort", sort)));
     print_letters(&asked.server, &query, asked.list.limit).await
 }
@@ -142,9 +150,9 @@ async fn print_letters(server: &Server, query: &[(&str, String)], limit: usize) 
     print_all(&letters, server.json, letter_table)
 }
 
-fn letter_table(letters: &[Value]) -> String {
+fn letter_table(letters: &[Answer]) -> String {
     const HEADS: [&str; 8] = ["ID", "RECEIVED", "STATUS", "IMPORTANCE", "TRIES", "QUEUE", "TYPE", "ERROR"];
-    let row = |letter: &Value| {
+    let row = |letter: &Answer| {
         let error = &letter["error"];
         let why = [&error["type"], &error["message"]].map(shown);
         let why = why.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ");
@@ -164,55 +172,91 @@ pub async fn show(asked: &ShowArgs) -> Outcome {
         true => client.post(&format!("{path}/reveal"), &serde_json::json!({})).await?,
         false => client.get(&path, &[]).await?,
     };
-    if asked.server.json {
-        return print_text(&format!("{letter}\n"));
-    }
-    print_text(&letter_page(&letter))
+    print_text(&if asked.server.json { format!("{}\n", letter.text()) } else { letter_page(&letter)? })
 }
 
-/// A letter from top to bottom: facts, error, headers, payload, history.
-fn letter_page(letter: &Value) -> String {
-    const FACTS: [&str; 16] = [
+/// A letter from top to bottom: facts, error, remarks, properties, headers, payload, history.
+fn letter_page(letter: &Answer) -> Result<String, Failure> {
+    const FACTS: [&str; 25] = [
         "id",
+        "title",
         "status",
         "importance",
+        "importance_by",
         "broker",
         "queue",
         "exchange",
         "routing_key",
         "reason",
+        "framework",
         "attempts",
+        "rounds",
         "first_failed_at",
         "last_failed_at",
         "received_at",
         "retry_at",
         "message_type",
         "group",
+        "size",
+        "edited_from",
+        "replaced_by",
         "note",
+        "problem",
+        "retry_refused",
     ];
     let facts = FACTS.iter().filter(|name| !letter[**name].is_null());
     let mut page: String = facts.map(|name| format!("{name:<16} {}\n", shown(&letter[*name]))).collect();
-    for part in ["problem", "retry_refused"].iter().filter(|part| letter[**part].is_string()) {
-        page.push_str(&format!("{part:<16} {}\n", shown(&letter[*part])));
-    }
     for part in ["type", "message", "stacktrace"] {
         if let Some(text) = letter["error"][part].as_str() {
             page.push_str(&section(&format!("error {part}"), &lines(text)));
         }
     }
+    page.push_str(&remarks("remarks", &letter["remarks"]));
+    page.push_str(&section("properties", &pretty(&letter["properties"])));
     page.push_str(&section("headers", &pretty(&letter["headers"])));
-    let payload = &letter["payload"];
-    let encoding =
-        payload["encoding"].as_array().map(|kinds| kinds.iter().map(|kind| shown(kind) + " → ").collect::<String>());
-    let body = match payload["text"].as_str().filter(|_| payload["json"].is_null()) {
-        Some(text) => lines(text),
-        None => pretty(&payload["json"]),
-    };
-    page.push_str(&section(&format!("payload ({}{})", encoding.unwrap_or_default(), shown(&payload["format"])), &body));
+    page.push_str(&payload(letter)?);
     let history = letter["history"].as_array().map(Vec::as_slice).unwrap_or_default();
     let entry = |entry: &Value| ["at", "event", "by", "detail"].map(|name| shown(&entry[name])).join("  ");
     let history = history.iter().map(|found| entry(found).trim_end().to_owned()).collect::<Vec<_>>().join("\n");
-    page + &section("history", &history)
+    Ok(page + &section("history", &history))
+}
+
+/// What is of the payload of a letter, with its numbers as they were written.
+#[derive(Deserialize)]
+struct PayloadOf<'a> {
+    #[serde(borrow)]
+    payload: PayloadText<'a>,
+}
+
+#[derive(Deserialize)]
+struct PayloadText<'a> {
+    #[serde(borrow)]
+    json: Option<&'a RawValue>,
+}
+
+fn payload(letter: &Answer) -> Result<String, Failure> {
+    let payload = &letter["payload"];
+    let written: PayloadOf<'_> = serde_json::from_str(letter.text())?;
+    let encoding = payload["encoding"].as_array().into_iter().flatten().map(|kind| shown(kind) + " → ");
+    let head = format!("payload ({}{})", encoding.collect::<String>(), shown(&payload["format"]));
+    let text = payload["text"].as_str().filter(|_| payload["json"].is_null());
+    let body = match (text, written.payload.json) {
+        (Some(text), _) => section(&head, &lines(text)),
+        (None, Some(json)) => section(&head, &lines(&laid_out(json.get()))),
+        (None, None) if payload["hidden"] == true => section(&head, "It is hidden."),
+        // That a message of JSON is `null` is told like that there is none.
+        (None, None) if payload["format"] == "json" => section(&head, "null"),
+        (None, None) => {
+            section(&head, &format!("{} bytes; dlo show {} --body prints them", letter["size"], shown(&letter["id"])))
+        }
+    };
+    Ok(body + &remarks("remarks on the payload", &payload["remarks"]))
+}
+
+/// Nothing where there are none.
+fn remarks(head: &str, remarks: &Value) -> String {
+    let all = remarks.as_array().into_iter().flatten().map(shown).collect::<Vec<_>>();
+    if all.is_empty() { String::new() } else { section(head, &all.join("\n")) }
 }
 
 fn section(head: &str, text: &str) -> String {
@@ -232,7 +276,7 @@ pub async fn groups(asked: &GroupsArgs) -> Outcome {
     print_all(&groups, asked.server.json, |groups| {
         const HEADS: [&str; 8] = ["ID", "STATE", "IMPORTANCE", "OPEN", "ALL", "LAST SEEN", "QUEUE", "ERROR"];
         const CELLS: [&str; 8] = ["id", "state", "importance", "open", "count", "last_seen", "queue", "error"];
-        let row = |group: &Value| CELLS.iter().map(|name| shown(&group[*name])).collect();
+        let row = |group: &Answer| CELLS.iter().map(|name| shown(&group[*name])).collect();
         table(&HEADS, &groups.iter().map(row).collect::<Vec<_>>())
     })
 }

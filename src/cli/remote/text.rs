@@ -5,9 +5,10 @@ use std::{
     process::ExitCode,
 };
 
+use rustix::termios::tcgetwinsize;
 use serde_json::Value;
 
-use super::Outcome;
+use super::{Outcome, client::Answer};
 use crate::{
     cli::print,
     domain::digest::line::{overrides_direction, single_spaced},
@@ -15,6 +16,10 @@ use crate::{
 
 /// Columns of a terminal that does not say how many it has.
 const WIDTH: usize = 100;
+/// Signs between two columns of a table.
+const GAP: usize = 2;
+/// What is left of a cell that is cut.
+const NARROWEST: usize = 8;
 
 /// A value in one line, without what would steer the terminal.
 pub fn shown(value: &Value) -> String {
@@ -32,31 +37,57 @@ pub fn lines(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(plain).collect()
 }
 
-/// Rows below their heads, in columns as wide as what is in them. In a terminal no line is longer than it is wide; elsewhere
-/// nothing is cut.
+/// Rows below their heads, in columns as wide as what is in them. In a terminal no line is longer than it is wide: what is longest
+/// is cut, but for the first column. Elsewhere nothing is cut.
 pub fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let most = if io::stdout().is_terminal() { width() } else { usize::MAX };
+    table_within(most, heads, rows)
+}
+
+fn table_within(most: usize, heads: &[&str], rows: &[Vec<String>]) -> String {
     let heads = heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>();
     let all = || std::iter::once(&heads).chain(rows);
     let widths: Vec<usize> =
         (0..heads.len()).map(|n| all().map(|row| row[n].chars().count()).max().unwrap_or_default()).collect();
-    let most = io::stdout().is_terminal().then(width);
+    let widths = narrowed(widths, most);
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let line: String = line.trim_end().chars().take(most.unwrap_or(usize::MAX)).collect();
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{:<width$}", cut(cell, *width)));
+        let line = cells.collect::<Vec<_>>().join(&" ".repeat(GAP));
+        let line: String = line.trim_end().chars().take(most).collect();
         line + "\n"
     };
     all().map(line).collect()
 }
 
+/// Takes from the widest column, but the first, as long as they are too wide together.
+fn narrowed(mut widths: Vec<usize>, most: usize) -> Vec<usize> {
+    let too_wide = |widths: &[usize]| widths.iter().map(|width| width + GAP).sum::<usize>() > most.saturating_add(GAP);
+    while too_wide(&widths) {
+        let widest = widths.iter_mut().skip(1).max().filter(|width| **width > NARROWEST);
+        let Some(widest) = widest else { break };
+        *widest -= 1;
+    }
+    widths
+}
+
+fn cut(cell: &str, width: usize) -> String {
+    if cell.chars().count() <= width {
+        return cell.to_owned();
+    }
+    cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// What the user says, what the terminal says, or what most have.
 fn width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(WIDTH)
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let has = || tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(has).filter(|width| *width > 0).unwrap_or(WIDTH)
 }
 
 /// As lines of JSON, or as `table` says it.
-pub fn print_all(items: &[Value], json: bool, table: impl FnOnce(&[Value]) -> String) -> Outcome {
+pub fn print_all(items: &[Answer], json: bool, table: impl FnOnce(&[Answer]) -> String) -> Outcome {
     let text = match json {
-        true => items.iter().map(|item| format!("{item}\n")).collect(),
+        true => items.iter().map(|item| format!("{}\n", item.text())).collect(),
         false => table(items),
     };
     if items.is_empty() && !json {
@@ -103,5 +134,15 @@ mod tests {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let table = table(&["ID", "WHY"], &[row(["1", "ö"]), row(["1234", ""])]);
         assert_eq!(table, "ID    WHY\n1     ö\n1234\n");
+    }
+
+    #[test]
+    fn the_longest_is_cut_in_a_terminal() {
+        let rows = [vec!["an id of 20 signs ..".to_owned(), "x".repeat(30), "short".to_owned(), "y".repeat(12)]];
+        let table = |most| table_within(most, &["ID", "A", "B", "C"], &rows);
+        let lines = |most| table(most).lines().last().unwrap().to_owned();
+        assert_eq!(lines(60), format!("an id of 20 signs ..  {}…  short  {}", "x".repeat(16), "y".repeat(12)));
+        assert_eq!(lines(40), "an id of 20 signs ..  xxxxxxx…  short  y");
+        assert_eq!(lines(usize::MAX).chars().count(), 20 + 30 + 5 + 12 + 6);
     }
 }

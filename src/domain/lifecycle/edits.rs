@@ -62,13 +62,16 @@ pub fn edit<'a>(state: &'a LetterState, copy: &NewCopy<'a>) -> Result<Edited<'a>
     Ok(Edited { original, copy: scheduled, target })
 }
 
-fn check(state: &LetterState, at: Timestamp) -> Result<(), Refusal> {
-    match state.status {
-        Status::Open | Status::Scheduled => {}
-        status @ (Status::Retried | Status::Discarded) => {
-            return Err(Refusal::WrongStatus { command: "edit", status });
-        }
+/// Whether letters of that status are edited.
+pub fn check_status(status: Status) -> Result<(), Refusal> {
+    match status {
+        Status::Open | Status::Scheduled => Ok(()),
+        Status::Retried | Status::Discarded => Err(Refusal::WrongStatus { command: "edit", status }),
     }
+}
+
+fn check(state: &LetterState, at: Timestamp) -> Result<(), Refusal> {
+    check_status(state.status)?;
     if state.is_in_flight(at) {
         return Err(Refusal::InFlight);
     }

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     clock::Clock,
     domain::{
-        group::{Group, GroupFilter},
+        group::{Group, GroupFilter, GroupId},
         incident::{Incident, IncidentEvent},
         letter::Importance,
         notification::NewNotification,
@@ -238,7 +238,8 @@ impl Incidents {
     }
 
     async fn end(&self, was: &IncidentRecord, now: Timestamp) -> Result<bool, StoreError> {
-        let incident = Incident { resolved_at: Some(now), open: 0, ..was.incident.clone() };
+        let open = self.still_open(&was.incident).await?;
+        let incident = Incident { resolved_at: Some(now), open, ..was.incident.clone() };
         // Who was never told that it began need not hear that it is over; who was hears it, however important it is now.
         let told = |page: &PageChannel| {
             let importance = page.knows_as(was).filter(|_| was.told_at.is_some())?;
@@ -253,6 +254,13 @@ impl Incidents {
             self.outbox.notify();
         }
         Ok(ended)
+    }
+
+    /// Open letters of a group that somebody has set aside, or that has fewer important ones; of all else none are left.
+    async fn still_open(&self, incident: &Incident) -> Result<u64, StoreError> {
+        let group = incident.key.strip_prefix(GROUP).and_then(|id| id.parse::<GroupId>().ok());
+        let groups = self.store.groups_by_id(group.as_slice()).await?;
+        Ok(groups.iter().map(Group::n_open).sum())
     }
 
     fn is_quiet(&self, importance: Importance, now: Timestamp) -> bool {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amqp_message::time::Timestamp;
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use uuid::Uuid;
 
 use super::{
@@ -51,13 +51,21 @@ pub(crate) async fn drain(
         acknowledger: consumer.acknowledger(),
         pending_acks: PendingAcks::default(),
     };
+    let (intake, source, stop) = (intake.clone(), source.clone(), stop.clone());
     let mut gatherer = Gatherer { intake, source, consumer, stop, stopping: false, expired: None };
     let mut batch = None;
     loop {
         let due = if batch.is_some() { Some(Instant::now()) } else { filing.due() };
+        // On a thread of its own: to read what came takes as long as to write the statements for what came before.
+        let gathering = AbortOnDropHandle::new(tokio::spawn(async move {
+            let gathered = gatherer.gather(due).await;
+            (gatherer, gathered)
+        }));
         // What has been delivered is stored before it is told that the stream is over.
-        let (filed, gathered) = tokio::join!(filing.file(batch.take()), gatherer.gather(due));
+        let (filed, gathered) = tokio::join!(filing.file(batch.take()), gathering);
         filed?;
+        let (back, gathered) = gathered.map_err(|fault| SessionError::Lost(fault.to_string()))?;
+        gatherer = back;
         match gathered? {
             Gathered::Batch(gathered) => batch = Some(gathered),
             Gathered::Idle => filing.finish().await,
@@ -111,9 +119,7 @@ impl Filing<'_> {
         crash_point::point("delivered");
         let retries = own_retries::join_tries(&mut here, &mut onward);
         let mut acks = BatchAcks::new(self.acknowledger.clone(), tags);
-        let from = (self.queue, self.session);
-        let onward = recognition::of_those_for_broker(self.intake, from, onward, &mut here, &retries).await;
-        let onward = paused::keep_paused(self.intake, onward, &mut here).await;
+        let onward = self.keep(onward, &mut here, &retries).await;
         let (sent_here, sent_on) = self.forwarder.forward(onward, &mut acks).await?;
         self.recognise(&mut here, &retries).await?;
         here.extend(sent_here);
@@ -123,6 +129,25 @@ impl Filing<'_> {
         acks.acknowledge_all().await?;
         crash_point::point("acknowledged");
         Ok(stored)
+    }
+
+    /// Moves what must not wait in RabbitMQ to `here`; the others are the answer.
+    async fn keep(
+        &self,
+        onward: Vec<(u64, Arrival)>,
+        here: &mut Vec<Arrival>,
+        retries: &own_retries::OwnRetries,
+    ) -> Vec<(u64, Arrival)> {
+        if onward.is_empty() {
+            return onward;
+        }
+        let from = (self.queue, self.session);
+        // Both at once: each waits a while for a database that does not answer.
+        let (onward, pauses) = tokio::join!(
+            recognition::of_those_for_broker(self.intake, from, onward, here, retries),
+            paused::pauses(self.intake),
+        );
+        paused::keep_paused((&self.intake.broker, &pauses), onward, here)
     }
 
     /// Recognises what was sent back and does not say so, however long that takes.

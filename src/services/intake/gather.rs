@@ -39,17 +39,17 @@ pub(crate) enum Gathered {
     Ended,
 }
 
-pub(crate) struct Gatherer<'a> {
-    pub intake: &'a Intake,
-    pub source: &'a IntakeSource,
+pub(crate) struct Gatherer {
+    pub intake: Intake,
+    pub source: IntakeSource,
     pub consumer: QueueConsumer,
-    pub stop: &'a CancellationToken,
+    pub stop: CancellationToken,
     pub stopping: bool,
     /// How the stream ended while a batch was being gathered; told after the batch.
     pub expired: Option<Result<(), SessionError>>,
 }
 
-impl Gatherer<'_> {
+impl Gatherer {
     /// Gathers what has come, by count, bytes and time. From `due` on it says when nothing comes.
     pub async fn gather(&mut self, due: Option<Instant>) -> Result<Gathered, SessionError> {
         if let Some(expired) = self.expired.take() {
@@ -62,7 +62,7 @@ impl Gatherer<'_> {
             }
         };
         let first = tokio::select! {
-            first = next(&mut self.consumer, self.stop, &mut self.stopping) => first?,
+            first = next(&mut self.consumer, &self.stop, &mut self.stopping) => first?,
             () = idle => return Ok(Gathered::Idle),
         };
         let Received::Delivery(first) = first else { return Ok(Gathered::Ended) };
@@ -99,11 +99,11 @@ impl Batch {
         Self { tags: Vec::new(), received_at, here: Vec::new(), onward: Vec::new(), bytes: 0 }
     }
 
-    fn add(&mut self, delivery: Delivery, gatherer: &Gatherer<'_>) {
+    fn add(&mut self, delivery: Delivery, gatherer: &Gatherer) {
         let (tag, n) = (delivery.tag, self.tags.len() as u64);
         self.tags.push(tag);
         self.bytes += delivery.message.body.len();
-        let arrival = arrival(delivery, gatherer.source, &gatherer.intake.limits, self.received_at, n);
+        let arrival = arrival(delivery, &gatherer.source, &gatherer.intake.limits, self.received_at, n);
         if is_for_broker(&arrival) {
             self.onward.push((tag, arrival));
         } else {

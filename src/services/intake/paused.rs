@@ -19,18 +19,14 @@ pub(super) async fn pauses(intake: &Intake) -> Vec<QueuePause> {
 }
 
 /// Moves them to `here`; the others are the answer. What is delivered once more waits in RabbitMQ already.
-pub(crate) async fn keep_paused(
-    intake: &Intake,
+pub(crate) fn keep_paused(
+    (broker, pauses): (&str, &[QueuePause]),
     mut onward: Vec<(u64, Arrival)>,
     here: &mut Vec<Arrival>,
 ) -> Vec<(u64, Arrival)> {
-    if onward.is_empty() {
-        return onward;
-    }
-    let pauses = pauses(intake).await;
     let is_held = |arrival: &Arrival| {
         let queue = arrival.failure.queue.as_deref().unwrap_or_default();
-        arrival.sent_on.is_none() && delay(arrival).is_some() && is_paused(&pauses, &intake.broker, queue)
+        arrival.sent_on.is_none() && delay(arrival).is_some() && is_paused(pauses, broker, queue)
     };
     here.extend(onward.extract_if(.., |(_, arrival)| is_held(arrival)).map(|(_, arrival)| arrival));
     onward

@@ -30,6 +30,7 @@ use crate::{
         edit::{Edit, HeaderEdit},
         group::{GroupId, Note},
         letter::{Letter, LetterId, LetterSummary},
+        lifecycle::edits::check_status,
         retry_limits::{RetryLimits, Targets},
         version::Expected,
     },
@@ -138,7 +139,8 @@ impl Triage {
 
     /// Says beforehand whether an edit of a letter could be sent, as far as that is the edit's matter.
     pub fn check_edit(&self, letter: &Letter, edit: &Edit, queue: Option<&str>) -> Result<(), Refusal> {
-        let LetterSummary { id, queue: failed_queue, .. } = &letter.summary;
+        let LetterSummary { id, queue: failed_queue, status, .. } = &letter.summary;
+        check_status(*status)?;
         let failed_queue = failed_queue.as_deref();
         let target = queue.or(failed_queue).unwrap_or_default();
         let original = Original { message: &letter.message, failed_queue, count: letter.summary.count(), target };

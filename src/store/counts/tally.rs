@@ -43,10 +43,10 @@ impl Tally {
         self.groups.add(place);
     }
 
-    /// The same, of a letter that comes into a part of the group that it was in: that opens no group again.
-    pub(crate) fn split_off(&mut self, place: Place) {
+    /// The same, of a letter whose group goes on as this one, or as a part of it: that opens no group again.
+    pub(crate) fn moved(&mut self, place: Place) {
         self.change(place, 1);
-        self.groups.split_off(place);
+        self.groups.moved(place);
     }
 
     pub(crate) fn remove(&mut self, place: Place) {

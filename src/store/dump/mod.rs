@@ -110,11 +110,17 @@ pub enum DumpError {
     #[error("{0}. Nothing was imported")]
     Inconsistent(String),
     #[error("the lines cannot be written or read: {0}")]
-    Lines(#[from] std::io::Error),
+    Lines(std::io::Error),
     #[error(transparent)]
     File(#[from] BackupError),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<std::io::Error> for DumpError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Lines(error)
+    }
 }
 
 impl From<sqlx::Error> for DumpError {

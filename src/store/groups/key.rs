@@ -1,6 +1,9 @@
 //! What a group is recognised by, and groups that are made of it.
 
+use std::collections::BTreeSet;
+
 use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -11,6 +14,8 @@ use crate::{
         db::{
             Tx,
             columns::{self, Column},
+            id_list::push_uuids,
+            on,
         },
         letters::rows::parse,
     },
@@ -48,19 +53,21 @@ pub(crate) struct NewGroup<'a> {
     pub(crate) id: GroupId,
     pub(crate) key: &'a GroupKey,
     pub(crate) seen: Timestamp,
+    /// Where its letters are until now: people are as far with it as they are with that one.
+    pub(crate) from: Option<GroupId>,
 }
 
-/// Makes those of them that are not there. People are as far with a part as they are with the group that was split.
+/// Makes those of them that are not there.
 pub(crate) async fn make_groups(tx: &mut Tx, groups: &[NewGroup<'_>]) -> Result<(), StoreError> {
     const MAKE: [&str; 2] = [
-        "WITH new (id, broker, queue, message_type, reason, error, part, split_from, seen) AS (",
+        "WITH new (id, broker, queue, message_type, reason, error, part, split_from, base, seen) AS (",
         ") INSERT INTO groups (id, broker, queue, message_type, reason, error, part, split_from, critical, high, normal, low,
             scheduled, retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by,
             state, progress, wake_at, assignee, ticket)
         SELECT new.id, new.broker, new.queue, new.message_type, new.reason, new.error, new.part, new.split_from, 0, 0, 0, 0,
             0, 0, 0, seen, seen, 0, 0, '', '', coalesce(base.state, 'open'), coalesce(base.progress, ''), base.wake_at,
             coalesce(base.assignee, ''), coalesce(base.ticket, '')
-        FROM new LEFT JOIN groups base ON base.id = new.split_from WHERE true ON CONFLICT (id) DO NOTHING",
+        FROM new LEFT JOIN groups base ON base.id = new.base WHERE true ON CONFLICT (id) DO NOTHING",
     ];
     let columns = vec![
         Column::ids(groups, |group| group.id.as_uuid()),
@@ -71,16 +78,31 @@ pub(crate) async fn make_groups(tx: &mut Tx, groups: &[NewGroup<'_>]) -> Result<
         Column::texts(groups, |group| &*group.key.error),
         Column::texts(groups, |group| group.key.part.as_ref().map(|part| &*part.what).unwrap_or_default()),
         Column::perhaps_ids(groups, |group| group.key.part.as_ref().map(|part| part.of.as_uuid())),
+        Column::perhaps_ids(groups, |group| group.from.map(GroupId::as_uuid)),
         Column::numbers(groups, |group| group.seen.as_micros()),
     ];
     columns::execute(tx, MAKE, columns).await
+}
+
+/// Those of these groups that are not there.
+pub(crate) async fn missing(tx: &mut Tx, mut groups: BTreeSet<GroupId>) -> Result<BTreeSet<GroupId>, StoreError> {
+    if groups.is_empty() {
+        return Ok(groups);
+    }
+    let there: Vec<Uuid> = on!(tx, |tx| {
+        let mut select = QueryBuilder::new("SELECT id FROM groups WHERE id IN ");
+        push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect::<Vec<_>>());
+        select.build_query_scalar().fetch_all(&mut **tx).await?
+    });
+    there.into_iter().for_each(|id| _ = groups.remove(&GroupId::from_uuid(id)));
+    Ok(groups)
 }
 
 impl Store {
     /// Makes a group that no letter is in yet, unless it is there.
     pub async fn make_group(&self, id: GroupId, key: &GroupKey, at: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
-        make_groups(&mut tx, &[NewGroup { id, key, seen: at }]).await?;
+        make_groups(&mut tx, &[NewGroup { id, key, seen: at, from: None }]).await?;
         tx.commit().await
     }
 }

@@ -178,7 +178,7 @@ impl Store {
         let keys: Vec<(GroupId, GroupKey)> = keys(&base, &split).map(|key| (grouping::id(&key), key)).collect();
         let there = parts(&mut tx, id).await?;
         let all: BTreeSet<GroupId> = there.iter().copied().chain(keys.iter().map(|(id, _)| *id)).collect();
-        let new = keys.iter().map(|(id, key)| NewGroup { id: *id, key, seen: base.last_seen });
+        let new = keys.iter().map(|(id, key)| NewGroup { id: *id, key, seen: base.last_seen, from: Some(base.id) });
         make_groups(&mut tx, &new.collect::<Vec<_>>()).await?;
         let all = locked_parts(&mut tx, &all.into_iter().chain([id]).collect::<Vec<_>>()).await?;
         let base = match own(&all, id, order.by) {

@@ -66,8 +66,8 @@ impl GroupTally {
         self.place(place, 1, true);
     }
 
-    /// The same, of a letter that was there all along, in the group that this one is a part of.
-    pub(crate) fn split_off(&mut self, place: Place) {
+    /// The same, of a letter that was there all along, in the group that this one goes on for.
+    pub(crate) fn moved(&mut self, place: Place) {
         self.place(place, 1, false);
     }
 

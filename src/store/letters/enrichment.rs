@@ -36,7 +36,7 @@ use crate::{
             on,
         },
         groups::{
-            key::{NewGroup, make_groups},
+            key::{NewGroup, make_groups, missing},
             roots::{hold_roots, roots},
         },
         search::index,
@@ -156,8 +156,8 @@ async fn enrich_chunk(
         let facet = scope.id(tx, &letter.facet()).await?;
         tally.remove(letter.was.place());
         let place = Place { facet, group: Some(letter.group), ..letter.was.place() };
-        if letter.is_split_off() {
-            tally.split_off(place)
+        if letter.is_no_news() {
+            tally.moved(place)
         } else {
             tally.add(place)
         }
@@ -180,6 +180,8 @@ struct Move<'a> {
     is: &'a Enriched,
     /// The group that stands for the one that follows from what it is.
     group: GroupId,
+    /// That group is made for it.
+    is_made: bool,
     transition: Transition<'a>,
 }
 
@@ -188,7 +190,7 @@ impl<'a> Move<'a> {
         let moved = |is: &'a Enriched| {
             let was = letters.get(&is.letter)?;
             let transition = enrichment::evaluated(&was.state, is.evaluation(), at)?;
-            Some(Self { was, is, group: is.group, transition })
+            Some(Self { was, is, group: is.group, is_made: false, transition })
         };
         enriched.iter().filter_map(moved).collect()
     }
@@ -202,10 +204,10 @@ impl<'a> Move<'a> {
         Some(self.is.group).filter(|key| *key != self.group)
     }
 
-    /// It leaves the group for a part of it.
-    fn is_split_off(&self) -> bool {
-        let of = self.is.key.part.as_ref().map(|part| part.of);
-        of.is_some() && self.was.state.group == of && of != Some(self.group)
+    /// It leaves the group for a part of it, or its group goes on under another name.
+    fn is_no_news(&self) -> bool {
+        let of = self.is.key.part.as_ref().map(|part| part.of).filter(|of| *of != self.group);
+        self.was.state.group.is_some() && (self.is_made || self.was.state.group == of)
     }
 
     fn importance_by(&self) -> &str {
@@ -233,10 +235,12 @@ async fn place_in_groups(tx: &mut Tx, moves: &mut [Move<'_>]) -> Result<(), Stor
         let coming = || moves.iter().filter(|letter| letter.was.state.group != Some(letter.group));
         let new = coming().filter(|letter| letter.group == letter.is.group).map(NewGroup::from);
         let new: BTreeMap<GroupId, NewGroup<'_>> = new.map(|group| (group.id, group)).collect();
+        let made = missing(tx, new.keys().copied().collect()).await?;
         if !new.is_empty() {
             make_groups(tx, &new.into_values().collect::<Vec<_>>()).await?;
         }
         let coming: BTreeSet<GroupId> = coming().map(|letter| letter.is.group).collect();
+        moves.iter_mut().for_each(|letter| letter.is_made |= made.contains(&letter.group));
         // One that was there may have been forgotten since, or have become part of another, before it was held.
         if coming.is_empty() || hold_roots(tx, &coming, &roots).await? {
             return Ok(());
@@ -246,7 +250,9 @@ async fn place_in_groups(tx: &mut Tx, moves: &mut [Move<'_>]) -> Result<(), Stor
 
 impl<'a> From<&'a Move<'_>> for NewGroup<'a> {
     fn from(letter: &'a Move<'_>) -> Self {
-        Self { id: letter.group, key: &letter.is.key, seen: letter.was.state.received_at }
+        let (key, was) = (&letter.is.key, &letter.was.state);
+        let from = key.part.as_ref().map(|part| part.of).or(was.group);
+        Self { id: letter.group, key, seen: was.received_at, from }
     }
 }
 

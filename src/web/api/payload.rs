@@ -3,6 +3,7 @@
 use payload_codec::{
     Format,
     guess::{Candidate, Evidence},
+    json::in_unicode,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -59,12 +60,14 @@ struct ArgumentItem {
 
 impl TaskItem {
     fn new(task: &Task) -> Self {
-        let argument = |argument: &Argument| ArgumentItem {
-            name: argument.name.clone(),
-            value: RawValue::from_string(argument.value.clone()).ok(),
-        };
+        let argument = |argument: &Argument| ArgumentItem { name: argument.name.clone(), value: raw(&argument.value) };
         Self { name: task.name.clone(), arguments: task.arguments.iter().map(argument).collect() }
     }
+}
+
+/// As it was written. What is no text of Unicode ends most readers of JSON, with all that comes after it.
+fn raw(json: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(in_unicode(json).into_owned()).ok()
 }
 
 /// A type that a payload may be of.
@@ -94,7 +97,7 @@ impl ReadPayload {
         Self {
             encoding: reading.unwrapped.steps.iter().map(|step| step.kind().as_str()).collect(),
             format: reading.unwrapped.format.as_str(),
-            json: reading.json().and_then(|json| RawValue::from_string(json.to_owned()).ok()),
+            json: reading.json().and_then(raw),
             text,
             task: reading.task.as_ref().map(TaskItem::new),
             decoded_as: reading.decoded_as.clone(),

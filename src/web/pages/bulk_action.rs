@@ -80,7 +80,9 @@ impl Confirmed {
         let until = take_until(pairs)?;
         let edit = pairs.take("merge_patch")?.filter(|typed| !typed.trim().is_empty());
         let pacing = PacingOrder::take(pairs)?;
-        let command = Order::take(pairs)?.command(possible, app)?;
+        let order = Order::take(pairs)?;
+        let queue = order.queue.clone().filter(|queue| !queue.trim().is_empty());
+        let command = Order { queue, ..order }.command(possible, app)?;
         let is_retry = matches!(command, Command::Retry { .. });
         let pacing = if is_retry { pacing.read()? } else { Pacing::default() };
         let edit = edit.filter(|_| is_retry).map(|typed| read_merge_patch(&typed)).transpose()?;

@@ -264,7 +264,7 @@ async fn confirmation(
     let whole = BulkTarget {
         status,
         count: group.of_status(status),
-        of: Title::new(&group.key).in_words(),
+        of: Title::new(&group.key).with_error(),
         needs_queue: group.key.queue.is_none(),
         post: format!("{}/all", href(group.id)),
         fields: Vec::new(),

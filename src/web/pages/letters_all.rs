@@ -150,7 +150,7 @@ async fn meant(app: &AppState, filter: &LetterFilter, count: u64) -> Result<Stri
     let of_any = || describe(&LetterFilter { groups: Vec::new(), ..filter.clone() });
     Ok(match (&*groups, filter.groups.len()) {
         (_, 0) | ([], 1) => describe(filter),
-        ([group], 1) => format!("{} of the group “{}”", of_any(), group::Title::new(&group.key).in_words()),
+        ([group], 1) => format!("{} of the group “{}”", of_any(), group::Title::new(&group.key).with_error()),
         (_, n) => format!("{} of {}", of_any(), number::plural(n as u64, "error group")),
     })
 }

@@ -87,12 +87,13 @@ impl EditPreview {
 impl EditedLetter {
     /// None where there is nothing to show.
     fn new(preview: PreviewedEdit) -> Option<Self> {
+        let is_edited = preview.change.is_ok();
         let (hunks, problems) = match preview.change {
             Ok(change) => (change.hunks, Vec::new()),
             Err(no) => (Vec::new(), no.details.iter().map(|problem| text::one_line(&problem.to_string())).collect()),
         };
         let queue = preview.queue.as_deref().map(|queue| format!("{}: ", text::one_line(queue))).unwrap_or_default();
-        let is_hidden_only = hunks.is_empty() && problems.is_empty();
+        let is_hidden_only = is_edited && hunks.is_empty();
         Some(Self {
             href: page_of(preview.letter, None),
             title: format!("{queue}{}", preview.letter),

@@ -47,6 +47,13 @@ fn write_tag(page: &mut String, tag: &str, visitor: &Visitor) -> bool {
         page.push_str(&without_title(tag).replacen(" href=", " data-off=", 1));
         close_with(page, &format!(" role=\"link\" aria-disabled=\"true\" title=\"{why}\""));
         return false;
+    } else if tag.starts_with("<input ")
+        && tag.contains(" form=\"bulk\"")
+        && let Some(right) = missing(&Method::POST, "/letters/actions", |right| visitor.may(right))
+    {
+        page.push_str(tag);
+        close_with(page, &format!(" disabled title=\"{}\"", visitor.refusal(right)));
+        return false;
     } else if tag.starts_with("<button ")
         && let Some(why) = refused(Method::POST, " formaction=\"")
     {
@@ -121,6 +128,11 @@ mod tests {
                 "<form method=\"post\" action=\"/letters/actions\"><fieldset data-gate disabled title=\"{why}\">\
                  <button>Retry</button></fieldset></form><p>"
             ),
+        );
+        check(
+            Role::Viewer,
+            "<input type=\"checkbox\" form=\"bulk\"><input name=\"q\">",
+            &format!("<input type=\"checkbox\" form=\"bulk\" disabled title=\"{why}\"><input name=\"q\">"),
         );
         check(
             Role::Viewer,

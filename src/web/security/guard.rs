@@ -31,7 +31,9 @@ use crate::{
 
 /// Finds out who asks, and answers what they may ask.
 pub async fn guard(State(app): State<Arc<AppState>>, mut request: Request, next: Next) -> Response {
-    let Some(path) = request.extensions().get::<MatchedPath>().cloned() else { return next.run(request).await };
+    let Some(path) = request.extensions().get::<MatchedPath>().cloned() else {
+        return nowhere(&app, request, next).await;
+    };
     let need = match need_of(request.method(), path.as_str()) {
         Ok(need) => need,
         Err(methods) => return no_such_route(&methods),
@@ -60,6 +62,16 @@ pub async fn guard(State(app): State<Arc<AppState>>, mut request: Request, next:
     }
     // For the page that an error is shown on.
     response.extensions_mut().insert(visitor);
+    response
+}
+
+/// There is nothing for anybody; who has signed in is told so within the frame of the pages.
+async fn nowhere(app: &AppState, request: Request, next: Next) -> Response {
+    let (headers, peer) = (request.headers().clone(), Peer::of(request.extensions()));
+    let mut response = next.run(request).await;
+    if let Ok(visitor) = visitor_of(app, &headers, peer, false).await {
+        response.extensions_mut().insert(visitor);
+    }
     response
 }
 

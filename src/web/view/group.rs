@@ -105,7 +105,12 @@ impl Title {
 
     /// `TextCreated in texts.persist`; where the type is unknown, `billing: connection refused`.
     pub fn in_words(&self) -> String {
-        if self.type_name.is_empty() { format!("{}: {}", self.queue, self.what) } else { self.beside_error() }
+        if self.type_name.is_empty() { self.with_error() } else { self.beside_error() }
+    }
+
+    /// `TextCreated in texts.persist: connection refused`, which no other group is called.
+    pub fn with_error(&self) -> String {
+        format!("{}: {}", self.beside_error(), self.what)
     }
 
     /// The same where the error stands beside it.

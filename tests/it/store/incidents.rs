@@ -480,6 +480,16 @@ async fn what_is_resolved_is_over_until_it_comes_again(database: &TestDatabase) 
     assert_eq!(desk.looks_at(later(5)).await[2..], ["pagerduty opened"]);
 }
 
+async fn what_is_resolved_says_how_many_are_open_still(database: &TestDatabase) {
+    let desk = Desk::open(database, reminding).await;
+    letters(database, Importance::Critical, "no disk", 2).await;
+    desk.looks_at(later(1)).await;
+    does(&desk, GroupCommand::Resolve, later(2)).await;
+    desk.looks_at(later(3)).await;
+    let told: Vec<String> = bodies(database, Channel::Slack).await.iter().map(Value::to_string).collect();
+    assert!(told.iter().any(|body| body.contains("Resolved: ") && body.contains("2 dead letters open")), "{told:?}");
+}
+
 async fn of_what_is_snoozed_nobody_hears_until_it_wakes(database: &TestDatabase) {
     let desk = Desk::open(database, |config| config.page.remind_every = HOUR).await;
     letters(database, Importance::Critical, "no disk", 1).await;
@@ -515,5 +525,6 @@ on_both!(
     a_more_important_letter_of_what_is_acknowledged_is_told_in_quiet_hours,
     what_is_acknowledged_in_quiet_hours_is_not_told_after_them,
     what_is_resolved_is_over_until_it_comes_again,
+    what_is_resolved_says_how_many_are_open_still,
     of_what_is_snoozed_nobody_hears_until_it_wakes,
 );

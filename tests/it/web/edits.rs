@@ -208,7 +208,7 @@ async fn original_and_copy_are_linked_and_tell_how_to_undo() {
     assert!(copy_page.words("[data-edit]").contains("discard this one, then reopen the original"));
     let offered = buttons(&original_page);
     assert!(!offered.iter().any(|label| label.starts_with("Retry") || label == "Reopen"), "{offered:?}");
-    assert!(!original_page.words("article").contains("It was published to its queue again"));
+    assert!(!original_page.words("article").contains("It was sent back"));
 }
 
 #[tokio::test]

@@ -37,6 +37,27 @@ async fn act(desk: &Desk, path: &str, body: Value) -> Answer {
     desk.post(path, &body).await
 }
 
+/// The type is part of what makes a group, so that its letters are in another one from then on.
+#[tokio::test]
+async fn people_are_as_far_with_a_group_when_its_type_becomes_known() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 2).await;
+    let old = format!("/api/v1{}", group_of(&desk, ids[0]).await);
+    act(&desk, &format!("{old}/acknowledge"), json!({})).await.expect(200);
+    let ticket = json!({"ticket": "https://tickets.example/7"});
+    desk.call(Method::PATCH, &old, &ticket).await.expect(200);
+    let mapping = json!({"queue": "orders", "message_type": "acme.Order"});
+    desk.post("/api/v1/mappings", &mapping).await.expect(201);
+    sort(&desk).await;
+    let new = format!("/api/v1{}", group_of(&desk, ids[0]).await);
+    let group = desk.get(&new).await.expect(200).json();
+    assert!(new != old && group["message_type"] == "acme.Order" && group["open"] == 2, "{group}");
+    assert_eq!((&group["state"], &group["ticket"]), (&json!("acknowledged"), &ticket["ticket"]));
+    // What fails from then on is in it, too, and begins nothing anew.
+    again(&desk, "orders", "x").await;
+    assert_eq!(desk.get(&new).await.expect(200).json()["state"], "acknowledged");
+}
+
 #[tokio::test]
 async fn a_group_goes_from_state_to_state() {
     let desk = Desk::open().await;

@@ -12,7 +12,7 @@ mod write;
 use std::borrow::Cow;
 
 pub use merge_patch::{MergePatch, PatchMistake, laid_out};
-pub use portable::portable;
+pub use portable::{in_unicode, portable};
 pub use read::read;
 
 #[cfg(test)]

@@ -12,6 +12,16 @@ static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// The same value as far as readers can have it who know Unicode and numbers of 64 bits: in place of half a surrogate pair the
 /// replacement character, and a number beyond them as text. `text` is JSON.
 pub fn portable(text: &str) -> Cow<'_, str> {
+    replaced(text, |number| !is_of_64_bits(number))
+}
+
+/// The same value as text of Unicode: in place of half a surrogate pair the replacement character. `text` is JSON.
+pub fn in_unicode(text: &str) -> Cow<'_, str> {
+    if text.contains("\\u") { replaced(text, |_| false) } else { Cow::Borrowed(text) }
+}
+
+/// Numbers that are `to_be_text` become text.
+fn replaced(text: &str, to_be_text: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let (mut changed, mut from, mut in_text) = (String::new(), 0, false);
     for token in TOKEN.iter().flat_map(|token| token.find_iter(text)) {
         let instead = match token.as_str() {
@@ -20,7 +30,7 @@ pub fn portable(text: &str) -> Cow<'_, str> {
                 continue;
             }
             half if half.starts_with("\\u") && half.len() == HALF => Cow::Borrowed("\\ufffd"),
-            number if !in_text && !is_of_64_bits(number) => Cow::Owned(format!("\"{number}\"")),
+            number if !in_text && to_be_text(number) => Cow::Owned(format!("\"{number}\"")),
             _ => continue,
         };
         changed.push_str(text.get(from..token.start()).unwrap_or_default());
@@ -66,5 +76,7 @@ mod tests {
             assert_eq!(portable(text), expected);
             serde_json::from_str::<serde_json::Value>(expected).unwrap();
         }
+        assert_eq!(in_unicode(r#"["\ud800", 1e400]"#), r#"["\ufffd", 1e400]"#);
+        assert_eq!(in_unicode("[1e400]"), "[1e400]");
     }
 }

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use payload_codec::{
     Format, Limits,
     guess::{Candidate, Evidence, Guess, Hints, TypeIndex},
-    json::{self, Position},
+    json,
     message::{self, Masks},
     unwrap::{BodyHints, UnwrapMode, Unwrapped, unwrap},
 };
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 
-use super::{Content, Named, Question, Reading, Task, content, hiding::Names, naming, task};
+use super::{Content, Named, Question, Reading, Task, content, declared, hiding::Names, naming, task};
 use crate::services::decoding::catalogue::{Catalogue, FoundType};
 
 /// Nats by which a payload is likelier that the type that is named for it can have written.
@@ -151,9 +151,12 @@ impl Library {
             guess = self.guess(question, &unwrapped);
         }
         let evidence = self.index.explain(unwrapped.payload(), &hints(question), &guess);
-        let not_as_declared = not_as_declared(question, &unwrapped);
+        let remarks = [
+            declared::no_json(question, &unwrapped),
+            described.as_ref().and_then(|of| declared::no_message(&unwrapped, of, &self.limits)),
+        ];
         let mut reading = content::read(self, self.subject(question, unwrapped, named, described, guess), reveal);
-        reading.remarks.extend(not_as_declared);
+        reading.remarks.extend(remarks.into_iter().flatten());
         let nothing = Names::new(&[]);
         let hidden = if reveal { &nothing } else { &self.hidden };
         let reading = Reading { evidence, ..reading }.with_task(question, hidden, &self.limits);
@@ -247,25 +250,6 @@ impl Library {
     fn is_it(&self, question: &Question<'_>, unwrapped: &Unwrapped, descriptor: &MessageDescriptor) -> bool {
         let may_be = matches!(unwrapped.format, Format::Text | Format::Binary);
         may_be && (question.by_hand.is_some() || self.fits(unwrapped.payload(), descriptor))
-    }
-}
-
-/// What is wrong with a payload that is said to be JSON and is none.
-fn not_as_declared(question: &Question<'_>, unwrapped: &Unwrapped) -> Option<String> {
-    let content_type = question.properties.content_type.as_deref().unwrap_or_default();
-    if !content_type.contains("json") || unwrapped.payload().is_empty() {
-        return None;
-    }
-    match unwrapped.format {
-        Format::Text => {
-            let text = String::from_utf8_lossy(unwrapped.payload());
-            let limits = Limits::default();
-            let error = json::read(&text, limits.elements, limits.depth).err()?;
-            let Position { line, column } = Position::of(&text, error.at);
-            Some(format!("It is declared as JSON, but in line {line}, column {column}: {}.", error.reason))
-        }
-        Format::Binary => Some("It is declared as JSON, but it is not text.".to_owned()),
-        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@
 //! [`PayloadFacts`](crate::domain::disclosure::PayloadFacts).
 
 mod content;
+mod declared;
 mod edit;
 mod hiding;
 mod library;

@@ -254,6 +254,19 @@ fn what_is_declared_as_json_and_is_not_has_a_remark() {
     check(b"", "application/json", None);
 }
 
+#[test]
+fn what_is_said_to_be_a_message_and_is_none_has_a_remark() {
+    let remarks = |body: &[u8]| {
+        let letter = Letter::new(body);
+        library(&[]).read(&Question { declared: Some(PHONE), ..letter.question() }, false).remarks.concat()
+    };
+    let cut = remarks(b"\n\x0c+49\xff\xfe");
+    let expected = format!("It is said to be {PHONE}, but cannot be read as one (");
+    assert!(cut.starts_with(&expected) && cut.ends_with("at byte 2)."), "{cut}");
+    assert_eq!(remarks(&phone()), "");
+    assert_eq!(remarks(b""), "");
+}
+
 /// From descriptors that nobody would write to bodies that nobody would send.
 #[test]
 fn any_schema_and_any_body() {

@@ -136,8 +136,7 @@ impl Due<'_> {
     /// Has what would go to a queue that is not allowed, or whose framework retries by itself, wait for a user, and what would
     /// go to a paused one wait on.
     async fn hold(&self, batch: &mut Batch) {
-        let pauses = paused::pauses(self.intake).await;
-        let own_retries = self.own_retries(batch).await;
+        let (pauses, own_retries) = tokio::join!(paused::pauses(self.intake), self.own_retries(batch));
         for (_, retry) in batch.parcels.iter_mut().filter(|(_, retry)| retry.destination.queue != self.target()) {
             let queue = &retry.destination.queue;
             if let Err(why) = self.intake.limits.targets.check(queue) {

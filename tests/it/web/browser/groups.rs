@@ -10,6 +10,7 @@ use super::{
         run::{PATIENCE, serve},
         service::Service,
     },
+    looks::answer_after,
     scene::Scene,
     typing::Key,
 };
@@ -173,6 +174,26 @@ async fn what_was_chosen_for_a_retry_stays_when_something_else_is_done() {
 const TYPED_AT_ONCE: &str = "[...'zj'].forEach((key) => {
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
 })";
+
+/// The second answer comes to a row that is another element by then.
+#[tokio::test]
+async fn what_is_pressed_twice_is_over_with_its_answers() {
+    let desk = Desk::open().await;
+    alike(&desk, "a", "x", 1).await;
+    alike(&desk, "b", "x", 1).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open("/groups").await;
+    scene.press("j").await;
+    answer_after(&scene, 2_000).await;
+    scene.ask(&TYPED_AT_ONCE.replace("zj", "mm")).await;
+    scene.sees("!document.querySelector('#busy').hidden").await;
+    scene.sees("document.querySelector('#busy').hidden").await;
+    answer_after(&scene, 0).await;
+    // What comes in place of the page has a title of its own.
+    scene.click(".list-row > a").await;
+    scene.counts(".group-what", 1).await;
+    scene.sees("document.title.startsWith('(')").await;
+}
 
 #[tokio::test]
 async fn no_row_is_passed_over_when_one_leaves_the_list() {

@@ -1,17 +1,19 @@
 //! The page of a letter: read, walked and acted on by keys, by pointer, and on a phone.
 
-use dead_letter_office::domain::letter::{LetterId, Status};
+use dead_letter_office::domain::letter::{Importance, LetterId, Status};
 use serde_json::json;
 
 use super::{
     super::{
         desk::{Desk, MAIN},
         groups::{group_of, sort},
+        run::PATIENCE,
     },
     looks::{fits, is_readable},
     scene::{Scene, fresh, letters},
     typing::Key,
 };
+use crate::support::process::wait_until;
 
 const BODY: &str = r#"{"order": {"number": "44", "total": {"cents": 1842000, "currency": "ISK"}}, "items": [{"sku": "ISK-1"}, {"sku": "b"}], "note": null}"#;
 
@@ -28,6 +30,7 @@ async fn a_letter_is_read_walked_and_acted_on() {
     its_payload_is_searched_folded_and_copied(&scene, &list).await;
     its_parts_and_neighbours_are_keys_away(&scene, &ids).await;
     it_is_retried_later_by_keys(&scene, &desk, ids[1]).await;
+    its_importance_is_set_as_it_is_chosen(&scene, &desk, ids[2]).await;
     nothing_takes_the_focus_by_itself(&scene, &desk).await;
     shortcuts_are_shown_where_they_work(&scene, &list).await;
     scene.check_quiet().await;
@@ -126,6 +129,18 @@ async fn it_is_retried_later_by_keys(scene: &Scene, desk: &Desk, id: LetterId) {
     scene.press_key(Key::Enter).await;
     scene.reads("#letter-head", "retry due in").await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
+}
+
+async fn its_importance_is_set_as_it_is_chosen(scene: &Scene, desk: &Desk, id: LetterId) {
+    for page in [format!("/letters/{id}"), format!("/letters?queue=billing&letter={id}")] {
+        scene.open(&page).await;
+        for (nth, importance) in [(1, Importance::Critical), (4, Importance::Low)] {
+            scene.click(&format!(".letter-marks option:nth-child({nth})")).await;
+            scene.reads(".toast-box", &format!("{importance}")).await;
+            let is_set = async || desk.store.summary(id).await.unwrap().unwrap().importance == importance;
+            wait_until("the importance to be set", PATIENCE, is_set).await;
+        }
+    }
 }
 
 /// What is brought up to date by itself leaves everybody where they are, also who is nowhere.
