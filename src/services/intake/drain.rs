@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
-use tokio::time::{Instant, timeout};
-use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
@@ -53,18 +56,22 @@ pub(crate) async fn drain(
     };
     let (intake, source, stop) = (intake.clone(), source.clone(), stop.clone());
     let mut gatherer = Gatherer { intake, source, consumer, stop, stopping: false, expired: None };
+    // What it has begun ends with it.
+    let mut gathering = JoinSet::new();
     let mut batch = None;
     loop {
         let due = if batch.is_some() { Some(Instant::now()) } else { filing.due() };
         // On a thread of its own: to read what came takes as long as to write the statements for what came before.
-        let gathering = AbortOnDropHandle::new(tokio::spawn(async move {
+        gathering.spawn(async move {
             let gathered = gatherer.gather(due).await;
             (gatherer, gathered)
-        }));
+        });
         // What has been delivered is stored before it is told that the stream is over.
-        let (filed, gathered) = tokio::join!(filing.file(batch.take()), gathering);
+        let (filed, gathered) = tokio::join!(filing.file(batch.take()), gathering.join_next());
         filed?;
-        let (back, gathered) = gathered.map_err(|fault| SessionError::Lost(fault.to_string()))?;
+        let Some(Ok((back, gathered))) = gathered else {
+            return Err(SessionError::Lost("reading what was delivered has failed".to_owned()));
+        };
         gatherer = back;
         match gathered? {
             Gathered::Batch(gathered) => batch = Some(gathered),

@@ -36,8 +36,10 @@ pub(crate) const WORKERS: usize = 2;
 const LOOK: Duration = Duration::from_secs(10 * 60);
 /// How soon an obituary is published again that could not be.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How much longer a message waits whose queue takes nothing: it is full, or paused. Shorter in tests.
-const LONGER: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 2 } else { 60 });
+/// How much longer a message waits whose queue is full, or cannot be had.
+const FULL: Duration = Duration::from_secs(60);
+/// The same where it is paused. Shorter in tests, which wait for it.
+const PAUSED: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 2 } else { 60 });
 
 /// Works until the session is over or it is told to stop.
 pub(crate) async fn send_back(
@@ -144,7 +146,7 @@ impl Due<'_> {
             } else if may_have_own_retries(&retry.message) && own_retries.contains(queue) {
                 *retry = self.given_up(retry.clone(), OWN_RETRIES);
             } else if is_paused(&pauses, &self.intake.broker, queue) {
-                *retry = self.later(retry.clone());
+                *retry = self.later(retry.clone(), PAUSED);
             }
         }
     }
@@ -196,7 +198,7 @@ impl Due<'_> {
             PublishOutcome::Confirmed => Then::Sent,
             PublishOutcome::Unknown | PublishOutcome::NotSent => Then::Again(retry),
             PublishOutcome::Settling(until) => Then::Later(at_once(retry), until),
-            PublishOutcome::Full(_) => Then::Again(self.later(retry)),
+            PublishOutcome::Full(_) => Then::Again(self.later(retry, FULL)),
             PublishOutcome::Failed(why) if retry.destination.queue == self.target() => {
                 tracing::error!(letter.id = %retry.id, why, "an obituary cannot be published yet");
                 Then::Later(retry, Instant::now() + PAUSE)
@@ -205,8 +207,8 @@ impl Due<'_> {
         }
     }
 
-    fn later(&self, retry: OutgoingRetry) -> OutgoingRetry {
-        let destination = retry.destination.after(LONGER, self.intake.clock.now());
+    fn later(&self, retry: OutgoingRetry, by: Duration) -> OutgoingRetry {
+        let destination = retry.destination.after(by, self.intake.clock.now());
         OutgoingRetry { destination, ..retry }
     }
 
@@ -217,7 +219,7 @@ impl Due<'_> {
         if let Err(obstacle) = outgoing::check(&obituary) {
             let target = self.target();
             tracing::error!(letter.id = %id, queue.name = queue, why, obstacle, "retry failed; cannot move it to {target}");
-            return self.later(retry);
+            return self.later(retry, FULL);
         }
         tracing::warn!(letter.id = %id, queue.name = queue, why, "a retry failed; the message is stored as open");
         self.intake.metrics.retry_failed(&self.intake.broker, queue, RetryKind::Automatic);
