@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
@@ -101,14 +102,21 @@ async fn bring(
     if !is_still(tx, group, root).await? {
         return Ok(());
     }
+    let set_at = set_at(tx, root).await?;
     let mut tally = Tally::default();
     let mut moved: Vec<(LetterId, GroupId)> = Vec::new();
     for (id, letter) in &letters {
         let Some(is_in) = letter.state.group else { continue };
         let key = keys.get(id).copied().unwrap_or(is_in);
         if is_in != root && below.contains(&key.as_uuid()) {
+            let place = Place { group: Some(root), ..letter.place() };
             tally.remove(letter.place());
-            tally.add(Place { group: Some(root), ..letter.place() });
+            // What was there when people said how far they are with it is nothing new when it comes back.
+            if key == root && Some(place.received_at) <= set_at {
+                tally.moved(place)
+            } else {
+                tally.add(place)
+            }
             moved.push((*id, key));
         }
     }
@@ -119,6 +127,12 @@ async fn bring(
     ];
     columns::execute(tx, MOVE, columns).await?;
     tally.apply(tx).await
+}
+
+/// When people have said how far they are with the group.
+async fn set_at(tx: &mut Tx, group: GroupId) -> Result<Option<Timestamp>, StoreError> {
+    let parts = locked_parts(tx, &[group]).await?;
+    Ok(parts.first().and_then(|part| part.group.state.progress.set.as_ref()).map(|(_, at)| *at))
 }
 
 /// What letters would be in that are in another group.

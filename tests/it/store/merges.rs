@@ -148,6 +148,21 @@ async fn a_split_gives_back_what_was_and_what_came(database: &TestDatabase) {
     assert_eq!(split(database, "a").await, Err(MergeRefusal::NotMerged));
 }
 
+/// Its letters were there when somebody acknowledged it.
+async fn an_acknowledged_group_is_acknowledged_when_it_is_split_off_again(database: &TestDatabase) {
+    fail_often(database, "a", 2, 0).await;
+    fail_often(database, "b", 3, 10).await;
+    let acknowledge =
+        GroupOrder { ids: &[id_of("a")], command: &GroupCommand::Acknowledge, by: &Actor::named("ada"), at: later(50) };
+    database.act_on_groups(&acknowledge, &Expected::Anything).await.unwrap();
+    merge(database, &["a", "b"], later(100)).await.unwrap();
+    move_all(database).await;
+    split(database, "a").await.unwrap();
+    move_all(database).await;
+    let state = group(database, "a").await.unwrap().state;
+    assert_eq!((state.phase(), state.progress.reopened), (Phase::Acknowledged, None));
+}
+
 async fn what_is_merged_may_be_merged_again(database: &TestDatabase) {
     let a = fail_often(database, "a", 1, 0).await;
     fail_often(database, "b", 2, 0).await;
@@ -229,6 +244,7 @@ on_both!(
     merged_groups_are_the_one_with_most_letters,
     what_comes_is_in_the_merged_group,
     a_split_gives_back_what_was_and_what_came,
+    an_acknowledged_group_is_acknowledged_when_it_is_split_off_again,
     what_is_merged_may_be_merged_again,
     what_cannot_be_one_is_refused,
     two_servers_move_the_same_letters,

@@ -56,7 +56,7 @@ impl Site {
 
 #[tokio::test]
 async fn letters_are_listed_shown_and_dealt_with() {
-    let (site, ids) = site(&["{\"n\":1}", "two\u{1b}[31m", "{\"a\":\"cut \\ud83d\"}", "4", "5"]).await;
+    let (site, ids) = site(&["{\"n\":1.50}", "two\u{1b}[31m", "{\"a\":\"cut \\ud83d\"}", "4", "5"]).await;
     let names: Vec<String> = ids.iter().map(LetterId::to_string).collect();
     let table = site.says(&["list"], 0).stdout;
     assert!(table.starts_with("ID") && table.lines().count() == 6, "{table}");
@@ -68,7 +68,9 @@ async fn letters_are_listed_shown_and_dealt_with() {
     let misplaced = site.says(&["search", "queue:orders", "--limit", "4"], 2).stderr;
     assert!(misplaced.contains("options come before the words"), "{misplaced}");
     let page = site.says(&["show", &names[0]], 0).stdout;
-    assert!(page.contains("queue            orders") && page.contains("  {\n    \"n\": 1\n  }"), "{page}");
+    assert!(page.contains("queue            orders") && page.contains("  {\n    \"n\": 1.50\n  }"), "{page}");
+    assert!(page.contains("\nproperties\n") && page.contains("importance_by    default"), "{page}");
+    assert!(site.says(&["show", "--json", &names[0]], 0).stdout.contains("1.50"), "as it was written");
     assert!(!site.says(&["show", &names[1]], 0).stdout.contains('\u{1b}'));
     assert_eq!(site.says(&["show", &names[1], "--body"], 0).stdout, "two\u{1b}[31m");
     assert_eq!(site.lines(&["show", &names[0]])[0]["id"], names[0]);
@@ -86,9 +88,12 @@ async fn letters_are_listed_shown_and_dealt_with() {
     let (gone, waits, open) = (Status::Discarded, Status::Scheduled, Status::Open);
     assert_eq!(site.statuses(&ids).await, [gone, gone, waits, open, open]);
 
-    let unasked = site.says(&["discard", "--queue", "orders", "--status", "open"], 2).stderr;
+    // Those that wait for a retry are not meant, as they are not listed.
+    let unasked = site.says(&["discard", "--queue", "orders"], 2).stderr;
     assert!(unasked.contains("2 match; --yes does it without a question"), "{unasked}");
-    let followed = site.says(&["discard", "--queue", "orders", "--status", "open", "--yes"], 0);
+    let scheduled = site.says(&["discard", "--q", "queue:orders status:scheduled"], 2).stderr;
+    assert!(scheduled.contains("1 match"), "{scheduled}");
+    let followed = site.says(&["discard", "--queue", "orders", "--yes"], 0);
     assert_eq!(followed.stdout, "discard done: 2 of 2\n");
     assert!(followed.stderr.ends_with("2 of 2\n"), "{}", followed.stderr);
     assert_eq!(site.statuses(&ids).await, [gone, gone, waits, gone, gone]);
@@ -127,7 +132,12 @@ async fn a_refusal_says_where_and_what_to_do() {
     assert!(no_file.contains("nowhere.pem"), "{no_file}");
     let nobody = dlo(&["list", "--url", "http://127.0.0.1:1"]).run().expect(1).stderr;
     assert!(nobody.contains("no answer from http://127.0.0.1:1/"), "{nobody}");
-    dlo(&["list", "--url", "ftp://127.0.0.1"]).run().expect(2);
+    for url in ["ftp://127.0.0.1", "127.0.0.1:8420", ""] {
+        let mistake = dlo(&["list", "--url", url]).run().expect(2).stderr;
+        assert!(mistake.contains("it takes http:// or https://"), "{mistake}");
+    }
+    let mistake = dlo(&["list", "--token", "a b"]).run().expect(2).stderr;
+    assert!(mistake.contains("--token or DLO_TOKEN"), "{mistake}");
 }
 
 #[tokio::test]
@@ -145,7 +155,7 @@ async fn who_has_to_sign_in_needs_a_token() {
         }
     };
     assert!(list(None).expect(1).stderr.contains("--token or DLO_TOKEN"));
-    assert_eq!(list(Some(token.trim())).expect(0).stdout.lines().count(), 1);
+    assert_eq!(list(Some(&format!("{}\n", token.trim()))).expect(0).stdout.lines().count(), 1);
 }
 
 #[tokio::test]
