@@ -13,6 +13,7 @@ use super::{
     counted_in,
     merging::{Part, locked_parts},
     roots::{hold_roots, roots},
+    state,
 };
 use crate::{
     domain::{group::GroupId, letter::LetterId},
@@ -129,10 +130,13 @@ async fn bring(
     tally.apply(tx).await
 }
 
-/// When people have said how far they are with the group.
+/// When people have said how far they are with the group. It is not locked: others that move its letters hold it as well.
 async fn set_at(tx: &mut Tx, group: GroupId) -> Result<Option<Timestamp>, StoreError> {
-    let parts = locked_parts(tx, &[group]).await?;
-    Ok(parts.first().and_then(|part| part.group.state.progress.set.as_ref()).map(|(_, at)| *at))
+    const STATE: &str = "SELECT state, progress FROM groups WHERE id = $1";
+    let row: Option<(String, String)> =
+        on!(tx, |tx| sqlx::query_as(STATE).bind(group.as_uuid()).fetch_optional(&mut **tx).await?);
+    let Some((phase, progress)) = row else { return Ok(None) };
+    Ok(state::read(&phase, &progress, "", String::new())?.progress.set.map(|(_, at)| at))
 }
 
 /// What letters would be in that are in another group.
