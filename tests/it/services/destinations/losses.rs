@@ -205,9 +205,10 @@ async fn the_queue_of_what_is_due_is_declared_again() {
     sender.deliver(&destination, "before").await;
     service.work().await;
     vhost.delete_queue(dlo_queues::DUE).await;
-    // What comes due before that is tried again by RabbitMQ after three minutes.
     wait_until("it to be there again", PATIENCE, async || vhost.has_queue(dlo_queues::DUE).await).await;
     sender.deliver(&destination, "after").await;
+    // What RabbitMQ takes to a queue that it thinks is still gone it tries again after three minutes.
+    wait_until("a message in orders", PATIENCE * 2, async || service.is_waiting().await).await;
     assert_eq!(service.work().await.data, b"after");
 }
 

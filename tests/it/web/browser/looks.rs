@@ -316,7 +316,7 @@ const WEIGHT: &str = "(() => {
 /// Milliseconds. Near by, scripts come before the first paint, and what they move is not seen.
 const LATENCY: u32 = 150;
 
-pub async fn answer_after(scene: &Scene, milliseconds: u32) {
+async fn answer_after(scene: &Scene, milliseconds: u32) {
     let conditions =
         json!({"offline": false, "latency": milliseconds, "downloadThroughput": -1, "uploadThroughput": -1});
     scene.browser.devtools("Network.emulateNetworkConditions", conditions).await;
