@@ -39,8 +39,12 @@ pub fn evaluated<'a>(state: &'a LetterState, evaluation: Evaluation<'a>, at: Tim
 
 /// Whether it is known only now how important something is that needs attention since it came in.
 pub fn begins_to_need_attention(state: &LetterState) -> bool {
-    let is_new = state.enriched_at.is_none_or(|enriched_at| enriched_at < state.received_at);
-    state.status == Status::Open && is_new
+    state.status == Status::Open && has_come(state)
+}
+
+/// Whether it has come in, or failed again, since it was enriched.
+pub fn has_come(state: &LetterState) -> bool {
+    state.enriched_at.is_none_or(|enriched_at| enriched_at < state.received_at)
 }
 
 /// That a new letter has an importance is no event; that it changes is.

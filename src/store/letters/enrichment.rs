@@ -108,9 +108,7 @@ impl Store {
         }
         Ok(exhausted)
     }
-}
 
-impl Store {
     /// Takes a letter for looked at that cannot be enriched, and says why in its history.
     pub async fn set_aside_unenriched(
         &self,
@@ -180,8 +178,7 @@ struct Move<'a> {
     is: &'a Enriched,
     /// The group that stands for the one that follows from what it is.
     group: GroupId,
-    /// That group is made for it.
-    is_made: bool,
+    group_is_made: bool,
     transition: Transition<'a>,
 }
 
@@ -190,7 +187,7 @@ impl<'a> Move<'a> {
         let moved = |is: &'a Enriched| {
             let was = letters.get(&is.letter)?;
             let transition = enrichment::evaluated(&was.state, is.evaluation(), at)?;
-            Some(Self { was, is, group: is.group, is_made: false, transition })
+            Some(Self { was, is, group: is.group, group_is_made: false, transition })
         };
         enriched.iter().filter_map(moved).collect()
     }
@@ -204,10 +201,15 @@ impl<'a> Move<'a> {
         Some(self.is.group).filter(|key| *key != self.group)
     }
 
-    /// It leaves the group for a part of it, or its group goes on under another name.
+    /// What its group goes on for: the one that was split, or the one that it was in with the same failure.
+    fn goes_on_for(&self) -> Option<GroupId> {
+        let was = &self.was.state;
+        self.is.key.part.as_ref().map(|part| part.of).or(was.group.filter(|_| !enrichment::has_come(was)))
+    }
+
     fn is_no_news(&self) -> bool {
-        let of = self.is.key.part.as_ref().map(|part| part.of).filter(|of| *of != self.group);
-        self.was.state.group.is_some() && (self.is_made || self.was.state.group == of)
+        let of = self.goes_on_for().filter(|of| *of != self.group);
+        of.is_some() && self.was.state.group == of && (self.group_is_made || self.is.key.part.is_some())
     }
 
     fn importance_by(&self) -> &str {
@@ -240,7 +242,7 @@ async fn place_in_groups(tx: &mut Tx, moves: &mut [Move<'_>]) -> Result<(), Stor
             make_groups(tx, &new.into_values().collect::<Vec<_>>()).await?;
         }
         let coming: BTreeSet<GroupId> = coming().map(|letter| letter.is.group).collect();
-        moves.iter_mut().for_each(|letter| letter.is_made |= made.contains(&letter.group));
+        moves.iter_mut().for_each(|letter| letter.group_is_made |= made.contains(&letter.group));
         // One that was there may have been forgotten since, or have become part of another, before it was held.
         if coming.is_empty() || hold_roots(tx, &coming, &roots).await? {
             return Ok(());
@@ -250,9 +252,7 @@ async fn place_in_groups(tx: &mut Tx, moves: &mut [Move<'_>]) -> Result<(), Stor
 
 impl<'a> From<&'a Move<'_>> for NewGroup<'a> {
     fn from(letter: &'a Move<'_>) -> Self {
-        let (key, was) = (&letter.is.key, &letter.was.state);
-        let from = key.part.as_ref().map(|part| part.of).or(was.group);
-        Self { id: letter.group, key, seen: was.received_at, from }
+        Self { id: letter.group, key: &letter.is.key, seen: letter.was.state.received_at, from: letter.goes_on_for() }
     }
 }
 

@@ -94,6 +94,20 @@ async fn what_only_moves_wakes_nothing(database: &TestDatabase) {
     assert_eq!(phase(database).await, Phase::Resolved);
 }
 
+/// Who has acknowledged one error has not seen another.
+async fn what_fails_again_with_another_error_is_open(database: &TestDatabase) {
+    let letter = fail(database, NOON).await;
+    does(database, GroupCommand::Acknowledge, later(10)).await;
+    database.bring(letter, Status::Retried).await;
+    database.take_in([an_arrival().returning(letter).received(later(30))]).await;
+    let other = enriched(letter).in_group("main", "orders", "no memory");
+    let other = Enriched { received_at: later(30), ..other };
+    let id = grouping::id(&other.key);
+    database.enrich(&[other], 1, later(31)).await.unwrap();
+    let group = database.groups_by_id(&[id]).await.unwrap().remove(0);
+    assert_eq!((group.state.phase(), group.n_open()), (Phase::Open, 1));
+}
+
 async fn a_letter_that_was_sent_back_and_failed_again_counts(database: &TestDatabase) {
     let letter = fail(database, NOON).await;
     does(database, GroupCommand::Resolve, later(10)).await;
@@ -325,6 +339,7 @@ async fn two_servers_wake_it_once(database: &TestDatabase) {
 on_both!(
     a_resolved_group_that_fails_again_regresses,
     what_only_moves_wakes_nothing,
+    what_fails_again_with_another_error_is_open,
     a_letter_that_was_sent_back_and_failed_again_counts,
     a_snooze_counts_letters_that_come,
     a_snooze_ends_by_the_clock,
