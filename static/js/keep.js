@@ -1,22 +1,28 @@
-// What was typed or chosen stays, where the page comes anew because another of its forms was sent: else a canary would turn
-// into all at once by a click on Acknowledge.
+// What was typed or chosen stays, where the page comes anew because another of its forms was sent, or a question opened or
+// left: else a canary would turn into all at once by a click on Acknowledge, and a note be gone after Cancel.
 import { all, isChanged } from "./dom.js";
 
 const FIELDS = "input:not([type=hidden]), select, textarea";
 
-let sent = null; // the form that was sent last, as long as its page has not come
-let kept = []; // of the other forms
+const NONE = () => false;
+
+let stays = NONE; // which forms are on the page that comes, too
+let kept = []; // of their fields
+
+const isHere = (path) => new URL(path, location).pathname === location.pathname;
 
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
-  if (detail.requestConfig.verb === "post") sent = detail.elt.closest("form");
-  else if (detail.target?.id === "main" && detail.requestConfig.triggeringEvent) sent = null; // somebody went elsewhere
+  const { verb, path, triggeringEvent } = detail.requestConfig;
+  const sent = detail.elt.closest("form");
+  if (verb === "post") stays = (form) => form !== sent;
+  else if (detail.target?.id !== "main" || !triggeringEvent) return;
+  else stays = isHere(path) ? (form) => form.matches("[method=post]:not(.confirm-box)") : NONE;
 });
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.target.id !== "main" || !detail.shouldSwap) return;
-  const others = sent ? all("#main form").filter((form) => form !== sent) : [];
-  kept = others.flatMap((form) => all(FIELDS, form).filter((field) => field.name && isChanged(field)));
-  sent = null;
+  kept = all("#main form").filter(stays).flatMap((form) => all(FIELDS, form).filter((field) => field.name && isChanged(field)));
+  stays = NONE;
 });
 
 const isSame = (was) => (field) =>

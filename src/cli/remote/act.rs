@@ -28,7 +28,7 @@ pub struct RetryArgs {
     #[arg(long, value_name = "QUEUE")]
     to: Option<String>,
     /// Of all that match: so many messages a second
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     rate: Option<u64>,
     /// Of all that match: evenly over so long, as 1h
     #[arg(long, conflicts_with = "rate")]

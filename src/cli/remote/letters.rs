@@ -44,7 +44,7 @@ pub struct Filter {
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// A search, in the words of the search box
-    #[arg(long, value_name = "SEARCH")]
+    #[arg(long, value_name = "SEARCH", allow_hyphen_values = true, value_parser = read_search)]
     q: Option<String>,
 }
 
@@ -100,6 +100,13 @@ pub struct SearchArgs {
 fn read_word(text: &str) -> Result<String, String> {
     match text.strip_prefix("--") {
         Some(_) => Err("options come before the words; in quotes it is searched for: '\"--…\"'".to_owned()),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn read_search(text: &str) -> Result<String, String> {
+    match text.strip_prefix("--") {
+        Some(_) => Err("it takes a search".to_owned()),
         None => Ok(text.to_owned()),
     }
 }

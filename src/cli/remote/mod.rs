@@ -56,7 +56,7 @@ pub struct Server {
 #[derive(Debug, Args)]
 struct ListOptions {
     /// So many at most
-    #[arg(long, default_value_t = 50, value_parser = read_limit)]
+    #[arg(long, default_value_t = 50, value_parser = read_limit, allow_negative_numbers = true)]
     limit: usize,
 }
 

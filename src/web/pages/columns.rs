@@ -12,7 +12,7 @@ use axum::{
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
 use super::{
-    fragment::answer,
+    fragment::{answer, refused},
     part::MainPart,
     redirect::lead_to,
     shell::{Page, Shell},
@@ -52,6 +52,10 @@ struct ColumnsPage {
     fields: Vec<FieldChoice>,
     /// `50 dead letters`
     read: String,
+    /// What was typed for another one, where it is no column.
+    typed: String,
+    /// What is wrong with the choice.
+    wrong: String,
 }
 
 struct FieldChoice {
@@ -82,6 +86,8 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ColumnsPage, WebError> {
         beside: query.with(|query| query.columns.clear()).pairs(),
         fields: choices(&query.columns, found, letters.len()),
         read: number::plural(letters.len() as u64, "dead letter"),
+        typed: String::new(),
+        wrong: String::new(),
     })
 }
 
@@ -108,19 +114,55 @@ fn choices(chosen: &[Column], found: Vec<Found>, n_letters: usize) -> Vec<FieldC
 }
 
 /// Leads to the list with these columns, and has the browser remember them; without any, with what tells letters apart.
-pub async fn choose(headers: HeaderMap, FormPairs(mut pairs): FormPairs) -> Result<Response, WebError> {
+pub async fn choose(
+    State(app): State<Arc<AppState>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
     let is_automatic = pairs.take("automatic")?.is_some();
+    let chosen = pairs.take_all("column");
     let mut query = LetterQuery::take(&mut pairs)?;
     pairs.finish(&LetterQuery::names().join(", "))?;
-    if is_automatic {
-        query.columns.clear();
+    if !is_automatic {
+        let choice = Choice::read(&chosen);
+        query.columns = choice.columns;
+        if !choice.wrong.is_empty() {
+            let mut visit = Visit::default();
+            visit.query = query;
+            let page = ColumnsPage { typed: choice.typed, wrong: choice.wrong, ..load(&app, &visit).await? };
+            return Ok(refused(page.render()?, &page.shell));
+        }
     }
-    query.columns.dedup();
     let mut response = lead_to(&query.with(|_| ()).href(), &headers);
     if let Some(cookie) = remember(&query.columns) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// The columns of a form.
+struct Choice {
+    columns: Vec<Column>,
+    typed: String,
+    wrong: String,
+}
+
+impl Choice {
+    fn read(chosen: &[String]) -> Self {
+        let mut choice = Self { columns: Vec::new(), typed: String::new(), wrong: String::new() };
+        for text in chosen {
+            match text.parse() {
+                Ok(column) if choice.columns.contains(&column) => {}
+                Ok(column) => choice.columns.push(column),
+                Err(why) => (choice.typed, choice.wrong) = (text.clone(), why),
+            }
+        }
+        if choice.wrong.is_empty() && choice.columns.len() > column::MOST {
+            let n = choice.columns.len();
+            choice.wrong = format!("{n} are chosen; a list has room for {}.", column::MOST);
+        }
+        choice
+    }
 }
 
 fn remember(columns: &[Column]) -> Option<HeaderValue> {

@@ -83,6 +83,21 @@ async fn columns_are_chosen_remembered_and_named_by_the_address() {
     assert!(desk.get("/api/v1/letters?column=name").await.problem(400).contains("payload. or header."));
 }
 
+#[tokio::test]
+async fn a_choice_of_columns_that_cannot_be_shown_is_kept_and_told() {
+    let desk = Desk::open().await;
+    let names: Vec<String> = (0..9).map(|n| format!("header.x-{n}")).collect();
+    let nine: Vec<(&str, &str)> = names.iter().map(|name| ("column", &**name)).collect();
+    let page = submit(&desk, "/letters/columns", &nine).await.expect(422).page();
+    assert_eq!(page.words("#column-wrong"), "9 are chosen; a list has room for 8.");
+    assert_eq!(page.values("input[name=column][checked]", "value"), names);
+    let page = submit(&desk, "/letters/columns", &[nine[0], ("column", "total")]).await.expect(422).page();
+    assert!(page.words("#column-wrong").starts_with("\"total\" is no field"), "{}", page.words("#column-wrong"));
+    assert_eq!(page.values("input[name=column]", "value"), ["header.x-0", "total"]);
+    let twice = submit(&desk, "/letters/columns", &[nine[0], nine[1], nine[0]]).await.expect(303);
+    assert_eq!(twice.header("location"), "/letters?column=header.x-0&column=header.x-1");
+}
+
 fn number(n: u64) -> Dead {
     let at = NOON.minus(std::time::Duration::from_secs(n));
     failed_with(dead_in("orders"), if n == 3 { "boom" } else { "no rate" }).received(at)

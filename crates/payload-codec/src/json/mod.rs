@@ -9,7 +9,7 @@ mod portable;
 mod read;
 mod write;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 pub use merge_patch::{MergePatch, PatchMistake, laid_out};
 pub use portable::{in_unicode, portable};
@@ -139,6 +139,22 @@ impl<'a> Node<'a> {
     pub fn as_pair(&self) -> Option<&Member<'a>> {
         match self.as_object() {
             Some([member]) => Some(member),
+            _ => None,
+        }
+    }
+
+    /// The first member, at any depth, that has the key of one before it in its object. Readers differ in which they take.
+    pub fn repeated(&self) -> Option<&Member<'a>> {
+        match &self.kind {
+            Kind::Array(nodes) => nodes.iter().find_map(Self::repeated),
+            Kind::Object(members) => {
+                let mut keys = HashSet::with_capacity(members.len());
+                members.iter().find_map(
+                    |member| {
+                        if keys.insert(&member.key) { member.value.repeated() } else { Some(member) }
+                    },
+                )
+            }
             _ => None,
         }
     }

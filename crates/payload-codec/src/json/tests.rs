@@ -110,3 +110,14 @@ fn places_follow_each_other() {
         assert_eq!(Position::of(text, at), Position { line, column }, "{at}");
     }
 }
+
+#[test]
+fn a_key_that_is_there_twice_is_found() {
+    fn check(text: &str, found: Option<(&str, usize)>) {
+        let node = read(text, 100, 10).unwrap();
+        assert_eq!(node.repeated().map(|member| (&*member.key, member.at)), found, "{text}");
+    }
+    check(r#"{"a": 1, "b": [{"a": 2}, {"a": 3}]}"#, None);
+    check(r#"{"a": 1, "b": 2, "a": 3}"#, Some(("a", 17)));
+    check(r#"[0, {"b": {"c": 1, "\u0063": 1}, "b": 2}]"#, Some(("c", 19)));
+}

@@ -1,4 +1,4 @@
-//! Payloads that are not what is said of them: that may well be why they have failed.
+//! Payloads that are not what is said of them, or that readers take differently: that may well be why they have failed.
 
 use payload_codec::{
     Format, Limits,
@@ -37,4 +37,15 @@ pub(super) fn no_message(unwrapped: &Unwrapped, of: &MessageDescriptor, limits: 
     let decoded = message::decode(unwrapped.payload(), of, limits);
     let problem = decoded.problems.first()?;
     Some(format!("It is said to be {}, but cannot be read as one ({problem}).", of.full_name()))
+}
+
+/// What is in a JSON payload a second time.
+pub(super) fn repeated(unwrapped: &Unwrapped, limits: &Limits) -> Option<String> {
+    let text = std::str::from_utf8(unwrapped.payload()).ok().filter(|_| unwrapped.format == Format::Json)?;
+    let node = json::read(text, limits.elements, limits.depth).ok()?;
+    // The key may be something to be hidden.
+    let Position { line, column } = Position::of(text, node.repeated()?.at);
+    Some(format!(
+        "In line {line}, column {column}, a key stands a second time in one object: most readers take the last, some the first."
+    ))
 }

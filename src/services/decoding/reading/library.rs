@@ -154,6 +154,7 @@ impl Library {
         let remarks = [
             declared::no_json(question, &unwrapped),
             described.as_ref().and_then(|of| declared::no_message(&unwrapped, of, &self.limits)),
+            declared::repeated(&unwrapped, &self.limits),
         ];
         let mut reading = content::read(self, self.subject(question, unwrapped, named, described, guess), reveal);
         reading.remarks.extend(remarks.into_iter().flatten());

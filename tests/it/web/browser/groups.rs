@@ -169,6 +169,24 @@ async fn what_was_chosen_for_a_retry_stays_when_something_else_is_done() {
     scene.check_quiet().await;
 }
 
+#[tokio::test]
+async fn a_note_that_is_being_written_outlives_a_question() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 3).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open(&group_of(&desk, ids[0]).await).await;
+    scene.click(".note-form > summary").await;
+    scene.types(".note-form textarea", "Ask Zoë first").await;
+    let is_there = "document.querySelector('.note-form textarea')?.value === 'Ask Zoë first'";
+    scene.click(".group-actions a[data-key=d]").await;
+    scene.reads("#asking-title", "Discard 3").await;
+    scene.sees(is_there).await;
+    scene.click("[data-close]").await;
+    scene.counts("#asking-title", 0).await;
+    scene.sees(is_there).await;
+    scene.check_quiet().await;
+}
+
 /// Types both at one stroke, so that the second comes before the answer to the first.
 const TYPED_AT_ONCE: &str = "[...'zj'].forEach((key) => {
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
