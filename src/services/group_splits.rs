@@ -156,8 +156,9 @@ impl GroupSplits {
             if shows_payload { said(with, letter, confirmed, &of_field) } else { None }
         };
         let found = columns::look_into(seen, &self.reader, &letters, look).await?;
-        let read = found.len() as u64;
-        let mut untold = 0;
+        let read = letters.len() as u64;
+        // Large ones are not looked into.
+        let mut untold = read.saturating_sub(found.len() as u64);
         for (_, said) in found {
             match said {
                 Some(said) => *counts.entry(said).or_default() += 1,

@@ -66,7 +66,7 @@ fn job_table(jobs: &[Answer]) -> String {
     const CELLS: [&str; 8] = ["id", "created_at", "created_by", "action", "state", "done", "failed", "total"];
     let cell = |job: &Value, name: &str| if name == "state" { state(job) } else { shown(&job[name]) };
     let row = |job: &Answer| CELLS.iter().map(|name| cell(job, name)).collect();
-    table(&HEADS, &jobs.iter().map(row).collect::<Vec<_>>())
+    table(&HEADS, &["CREATED", "BY"], &jobs.iter().map(row).collect::<Vec<_>>())
 }
 
 /// Shows how far a job is until it is over or paused, or its letters wait for something: as a bar in a terminal, elsewhere as a

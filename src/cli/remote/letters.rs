@@ -167,7 +167,7 @@ fn letter_table(letters: &[Answer]) -> String {
         let cells = ["id", "received_at", "status", "importance", "attempts", "queue", "message_type"];
         cells.iter().map(|name| shown(&letter[*name])).chain([why]).collect()
     };
-    table(&HEADS, &letters.iter().map(row).collect::<Vec<_>>())
+    table(&HEADS, &["TRIES", "TYPE", "RECEIVED", "IMPORTANCE", "STATUS"], &letters.iter().map(row).collect::<Vec<_>>())
 }
 
 pub async fn show(asked: &ShowArgs) -> Outcome {
@@ -284,6 +284,6 @@ pub async fn groups(asked: &GroupsArgs) -> Outcome {
         const HEADS: [&str; 8] = ["ID", "STATE", "IMPORTANCE", "OPEN", "ALL", "LAST SEEN", "QUEUE", "ERROR"];
         const CELLS: [&str; 8] = ["id", "state", "importance", "open", "count", "last_seen", "queue", "error"];
         let row = |group: &Answer| CELLS.iter().map(|name| shown(&group[*name])).collect();
-        table(&HEADS, &groups.iter().map(row).collect::<Vec<_>>())
+        table(&HEADS, &["ALL", "LAST SEEN", "IMPORTANCE"], &groups.iter().map(row).collect::<Vec<_>>())
     })
 }

@@ -20,6 +20,8 @@ const WIDTH: usize = 100;
 const GAP: usize = 2;
 /// What is left of a cell that is cut.
 const NARROWEST: usize = 8;
+/// What is left of the last one, as long as others can be left out.
+const READABLE: usize = 24;
 
 /// A value in one line, without what would steer the terminal.
 pub fn shown(value: &Value) -> String {
@@ -37,21 +39,27 @@ pub fn lines(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(plain).collect()
 }
 
-/// Rows below their heads, in columns as wide as what is in them. In a terminal no line is longer than it is wide: what is longest
-/// is cut, but for the first column. Elsewhere nothing is cut.
-pub fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+/// Rows below their heads, in columns as wide as what is in them. In a terminal no line is longer than it is wide: columns that
+/// are `spare` are left out, the first of them first, and what is longest is cut, but for the first column. Elsewhere all is told.
+pub fn table(heads: &[&str], spare: &[&str], rows: &[Vec<String>]) -> String {
     let most = if io::stdout().is_terminal() { width() } else { usize::MAX };
-    table_within(most, heads, rows)
+    table_within(most, heads, spare, rows)
 }
 
-fn table_within(most: usize, heads: &[&str], rows: &[Vec<String>]) -> String {
+fn table_within(most: usize, heads: &[&str], spare: &[&str], rows: &[Vec<String>]) -> String {
     let heads = heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>();
     let all = || std::iter::once(&heads).chain(rows);
-    let widths: Vec<usize> =
-        (0..heads.len()).map(|n| all().map(|row| row[n].chars().count()).max().unwrap_or_default()).collect();
-    let widths = narrowed(widths, most);
+    let column = |n: usize| (n, all().map(|row| row[n].chars().count()).max().unwrap_or_default());
+    let mut columns: Vec<(usize, usize)> = (0..heads.len()).map(column).collect();
+    for head in spare {
+        if fit(&least(&columns), most) {
+            break;
+        }
+        columns.retain(|(n, _)| heads[*n] != *head);
+    }
+    let columns = narrowed(columns, most);
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{:<width$}", cut(cell, *width)));
+        let cells = columns.iter().map(|(n, width)| format!("{:<width$}", cut(&row[*n], *width)));
         let line = cells.collect::<Vec<_>>().join(&" ".repeat(GAP));
         let line: String = line.trim_end().chars().take(most).collect();
         line + "\n"
@@ -59,15 +67,30 @@ fn table_within(most: usize, heads: &[&str], rows: &[Vec<String>]) -> String {
     all().map(line).collect()
 }
 
+/// Whether columns, each with its width, have room in a line.
+fn fit(columns: &[(usize, usize)], most: usize) -> bool {
+    columns.iter().map(|(_, width)| width + GAP).sum::<usize>() <= most.saturating_add(GAP)
+}
+
+/// As narrow as they can be read: the last one says most.
+fn least(columns: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let last = columns.len().saturating_sub(1);
+    let least = |(place, (n, width)): (usize, &(usize, usize))| match place {
+        0 => (*n, *width),
+        place if place == last => (*n, (*width).min(READABLE)),
+        _ => (*n, (*width).min(NARROWEST)),
+    };
+    columns.iter().enumerate().map(least).collect()
+}
+
 /// Takes from the widest column, but the first, as long as they are too wide together.
-fn narrowed(mut widths: Vec<usize>, most: usize) -> Vec<usize> {
-    let too_wide = |widths: &[usize]| widths.iter().map(|width| width + GAP).sum::<usize>() > most.saturating_add(GAP);
-    while too_wide(&widths) {
-        let widest = widths.iter_mut().skip(1).max().filter(|width| **width > NARROWEST);
-        let Some(widest) = widest else { break };
+fn narrowed(mut columns: Vec<(usize, usize)>, most: usize) -> Vec<(usize, usize)> {
+    while !fit(&columns, most) {
+        let widths = columns.iter_mut().skip(1).map(|(_, width)| width);
+        let Some(widest) = widths.max().filter(|width| **width > NARROWEST) else { break };
         *widest -= 1;
     }
-    widths
+    columns
 }
 
 fn cut(cell: &str, width: usize) -> String {
@@ -132,17 +155,21 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_what_is_in_them() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let table = table(&["ID", "WHY"], &[row(["1", "ö"]), row(["1234", ""])]);
+        let table = table(&["ID", "WHY"], &[], &[row(["1", "ö"]), row(["1234", ""])]);
         assert_eq!(table, "ID    WHY\n1     ö\n1234\n");
     }
 
     #[test]
     fn the_longest_is_cut_in_a_terminal() {
         let rows = [vec!["an id of 20 signs ..".to_owned(), "x".repeat(30), "short".to_owned(), "y".repeat(12)]];
-        let table = |most| table_within(most, &["ID", "A", "B", "C"], &rows);
-        let lines = |most| table(most).lines().last().unwrap().to_owned();
+        let last =
+            |most, spare| table_within(most, &["ID", "A", "B", "C"], spare, &rows).lines().last().unwrap().to_owned();
+        let lines = |most| last(most, &[]);
         assert_eq!(lines(60), format!("an id of 20 signs ..  {}…  short  {}", "x".repeat(16), "y".repeat(12)));
         assert_eq!(lines(40), "an id of 20 signs ..  xxxxxxx…  short  y");
         assert_eq!(lines(usize::MAX).chars().count(), 20 + 30 + 5 + 12 + 6);
+        assert_eq!(last(41, &["A", "B"]), format!("an id of 20 signs ..  short  {}", "y".repeat(12)));
+        assert_eq!(last(40, &["A", "B"]), format!("an id of 20 signs ..  {}", "y".repeat(12)));
+        assert_eq!(last(60, &["A", "B"]), lines(60), "there is room for all of them");
     }
 }

@@ -54,13 +54,13 @@ impl CallBody for SplitField {
 /// What dead letters say in a field.
 #[derive(Serialize, ToSchema)]
 pub struct SplitPreview {
-    /// How many of them were looked into, the newest; those of more than 64 KiB are left out.
+    /// How many of them were looked into, the newest.
     read: u64,
     /// What most say first, 20 at most. What is hidden or cannot be read is not among these.
     values: Vec<ValueItem>,
     /// How many values there are beside these.
     left_out: usize,
-    /// Of how many dead letters it cannot be told: they have no fields, or are hidden.
+    /// Of how many dead letters it cannot be told: they have no fields, are hidden, or are larger than 64 KiB.
     untold: u64,
 }
 

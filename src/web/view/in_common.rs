@@ -204,6 +204,9 @@ fn number(value: f64) -> String {
 /// `400 of its 12,431 dead letters, compared with 200 of other groups of this queue and 200 that succeeded on a retry.`
 fn compared(of: Compared, found: &InCommon) -> String {
     let InCommon { here, total, elsewhere, .. } = found;
+    if of == Compared::Group && *here == 0 {
+        return "It has no dead letters but those that were sent back and have not failed again, which are not compared.".to_owned();
+    }
     if *here < FEWEST {
         return format!("{}: it takes {FEWEST}.", of.too_few());
     }

@@ -142,19 +142,20 @@ async fn people_are_as_far_with_a_part_as_with_the_group() {
 #[tokio::test]
 async fn what_cannot_be_told_is_not_said_to_be_missing() {
     let desk = Desk::hiding(&["currency"]).await;
-    let ids = fail(&desk, &[EUR, r#"{"inner": {"currency": "EUR"}}"#, "no JSON", "{\"cut\": ", NONE]).await;
+    let large = format!("{{\"a\": \"{}\"}}", "x".repeat(65 << 10));
+    let ids = fail(&desk, &[EUR, r#"{"inner": {"currency": "EUR"}}"#, "no JSON", "{\"cut\": ", &large, NONE]).await;
     let group = group_of(&desk, ids[0]).await;
     let path = format!("/api/v1{group}");
     for (field, missing) in [("payload.currency", 2), ("payload.inner.currency", 2)] {
         let preview = desk.post(&format!("{path}/split/preview"), &json!({"field": field})).await.expect(200).json();
-        assert_eq!((&preview["read"], &preview["values"]), (&json!(5), &json!([{"value": null, "letters": missing}])));
-        assert_eq!(preview["untold"], json!(5 - missing));
+        assert_eq!((&preview["read"], &preview["values"]), (&json!(6), &json!([{"value": null, "letters": missing}])));
+        assert_eq!(preview["untold"], json!(6 - missing));
     }
     let page = desk.page(&format!("{group}/split?field=payload.currency")).await.words("main");
-    assert!(page.contains("Of 3 of 5 dead letters it cannot be told"), "{page}");
+    assert!(page.contains("Of 4 of 6 dead letters it cannot be told"), "{page}");
     desk.post(&format!("{path}/split"), &by_currency(&[Some("EUR"), None])).await.expect(200);
     sort(&desk).await;
-    assert_eq!(groups(&desk).await, as_listed(&[("-", 3), ("currency is missing", 2)]));
+    assert_eq!(groups(&desk).await, as_listed(&[("-", 4), ("currency is missing", 2)]));
 }
 
 #[tokio::test]
