@@ -5,6 +5,7 @@ mod check;
 mod database;
 mod dump;
 mod health;
+mod leftovers;
 mod lifecycle;
 pub mod logging;
 mod notify;
@@ -54,6 +55,7 @@ pub use backup::backup;
 pub use check::check;
 pub use dump::{export, import};
 pub use health::health;
+use leftovers::leftovers;
 pub use lifecycle::Lifecycle;
 pub use notify::check_channels;
 pub use people::People;
@@ -86,6 +88,10 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
         config.web.name_port(listeners.port()?);
     }
     let services = Services::build(&config, roles, lifecycle).await?;
+    // That the database does not answer is told elsewhere.
+    for leftover in leftovers(&services.store, &config).await.unwrap_or_default() {
+        tracing::warn!("{leftover}");
+    }
     let replaceable = Replaceable::of(&services, &config);
     let brokers = config.brokers.keys().cloned().collect();
     lifecycle.start_worker(Probe::new(Arc::clone(&services.store), services.health.clone(), brokers));

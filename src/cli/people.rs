@@ -14,7 +14,7 @@ use crate::{
     app::People,
     config::{Config, values::parse_duration},
     domain::{
-        access::{Membership, Role, Scope, Token, User, read_memberships, write_memberships},
+        access::{Membership, Role, Scope, Token, User, read_memberships_of, write_memberships},
         actor::Actor,
     },
     services::sign_in::WantedToken,
@@ -28,9 +28,10 @@ pub enum UserCommand {
         /// viewer, operator or admin
         #[arg(long, default_value = "viewer")]
         role: Role,
-        /// A team of [auth.teams], as payments or payments=viewer; who is in any sees its queues only. May be repeated
-        #[arg(long = "team", value_name = "TEAM[=ROLE]")]
-        teams: Vec<Membership>,
+        /// A team of [auth.teams], as payments (with the role of --role) or payments=viewer; who is in any sees its queues only.
+        /// May be repeated
+        #[arg(long = "team", value_name = "TEAM[=ROLE]", value_parser = read_team)]
+        teams: Vec<String>,
     },
     /// List all users
     List,
@@ -47,8 +48,8 @@ pub enum UserCommand {
     /// Put somebody into these teams and no others; without any they see all again
     Teams {
         name: String,
-        #[arg(value_name = "TEAM[=ROLE]")]
-        teams: Vec<Membership>,
+        #[arg(value_name = "TEAM[=ROLE]", value_parser = read_team)]
+        teams: Vec<String>,
     },
 }
 
@@ -91,7 +92,7 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
     let (users, by) = (People::open(config).await?.users, Actor::command_line());
     let said = match command {
         UserCommand::Add { name, role, teams } => {
-            let teams = known_teams(&teams, config)?;
+            let teams = known_teams(role, &teams, config)?;
             users.add(&name, &password()?, (role, &teams), &by).await?;
             format!("added {name} as {role}\n")
         }
@@ -113,7 +114,10 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
             format!("{name} is removed\n")
         }
         UserCommand::Teams { name, teams } => {
-            users.set_teams(&name, &known_teams(&teams, config)?, &by).await?;
+            let role =
+                users.all().await?.into_iter().find(|user| user.name == name).map_or(Role::Viewer, |user| user.role);
+            let teams = known_teams(role, &teams, config)?;
+            users.set_teams(&name, &teams, &by).await?;
             format!(
                 "{name} is in the teams: {}\n",
                 if teams.is_empty() { "none".to_owned() } else { write_memberships(&teams) }
@@ -167,10 +171,16 @@ fn password() -> anyhow::Result<String> {
     Ok(password)
 }
 
-/// The same in order, each once.
-fn known_teams(teams: &[Membership], config: &Config) -> anyhow::Result<Vec<Membership>> {
+/// A team, with a role or without.
+fn read_team(text: &str) -> Result<String, String> {
+    text.parse::<Membership>().map(|_| text.to_owned())
+}
+
+/// Somebody of that role in these teams, in order and each once.
+fn known_teams(role: Role, teams: &[String], config: &Config) -> anyhow::Result<Vec<Membership>> {
+    let teams = read_memberships_of(role, &teams.join(",")).map_err(anyhow::Error::msg)?;
     teams.iter().try_for_each(|membership| check_known(&membership.team, config))?;
-    read_memberships(&write_memberships(teams)).map_err(anyhow::Error::msg)
+    Ok(teams)
 }
 
 fn check_known(team: &str, config: &Config) -> anyhow::Result<()> {

@@ -91,7 +91,7 @@ impl RetryConfig {
         let policy = Policy {
             queues: around.queues.clone(),
             reason: around.reason,
-            delays: self.delays(key)?.unwrap_or_else(|| around.delays.clone()),
+            delays: self.delays(key, &around.delays)?,
             jitter: self.jitter.unwrap_or(around.jitter),
             via: self.via.unwrap_or(around.via),
             keep_routing_key: self.keep_routing_key.unwrap_or(around.keep_routing_key),
@@ -100,19 +100,26 @@ impl RetryConfig {
         Ok(policy)
     }
 
-    fn delays(&self, key: &str) -> Result<Option<Delays>, String> {
+    fn delays(&self, key: &str, around: &Delays) -> Result<Delays, String> {
         let grows = self.factor.is_some() || self.max.is_some() || self.attempts.is_some();
-        match (&self.delays, self.initial) {
-            (Some(_), Some(_)) => Err(format!("{key}: it takes delays or initial, not both")),
-            (_, None) if grows => Err(format!("{key}: factor, max and attempts belong to initial, which is not set")),
-            (None, Some(initial)) => Ok(Some(Delays::Growing {
-                initial,
-                factor: self.factor.unwrap_or(2.0),
-                max: self.max.unwrap_or(Duration::from_secs(60 * 60)),
-                attempts: self.attempts.unwrap_or(5),
-            })),
-            (delays, None) => Ok(delays.clone().map(Delays::Listed)),
-        }
+        let (around_initial, factor, max, attempts) = match *around {
+            Delays::Growing { initial, factor, max, attempts } => (Some(initial), factor, max, attempts),
+            Delays::Listed(_) => (None, 2.0, Duration::from_secs(60 * 60), 5),
+        };
+        let initial = match (&self.delays, self.initial) {
+            (Some(_), Some(_)) => return Err(format!("{key}: it takes delays or initial, not both")),
+            (Some(delays), None) if !grows => return Ok(Delays::Listed(delays.clone())),
+            (None, None) if !grows => return Ok(around.clone()),
+            (None, initial) => initial.or(around_initial),
+            (Some(_), None) => None,
+        };
+        Ok(Delays::Growing {
+            initial: initial
+                .ok_or_else(|| format!("{key}: factor, max and attempts belong to initial, which is not set"))?,
+            factor: self.factor.unwrap_or(factor),
+            max: self.max.unwrap_or(max),
+            attempts: self.attempts.unwrap_or(attempts),
+        })
     }
 }
 
@@ -173,6 +180,11 @@ mod tests {
             attempts = 3
             [queues."Texts.*".reasons.maxlen]
             jitter = 0.0
+            [queues."Texts.*".reasons.expired]
+            initial = "5s"
+            [queues."Texts.*".reasons.rejected]
+            attempts = 4
+            max = "4s"
             "#,
         )
         .unwrap();
@@ -184,7 +196,9 @@ mod tests {
             ("*", None, vec![10, 100, 1000], 0.5, Via::Broker),
             ("*", Some(Reason::Expired), vec![], 0.5, Via::Broker),
             ("Texts.*", None, vec![1, 3, 9], 0.5, Via::Broker),
+            ("Texts.*", Some(Reason::Expired), vec![5, 15, 45], 0.5, Via::Broker),
             ("Texts.*", Some(Reason::MaxLen), vec![1, 3, 9], 0.0, Via::Broker),
+            ("Texts.*", Some(Reason::Rejected), vec![1, 3, 4, 4], 0.5, Via::Broker),
         ];
         assert_eq!(found, expected);
     }

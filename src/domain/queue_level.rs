@@ -26,6 +26,8 @@ pub struct QueueLevel {
     pub policy: Option<String>,
     /// How many ready messages it holds at most, by its argument or a policy.
     pub max_length: Option<u64>,
+    /// How many milliseconds a message is kept at most, by its argument or a policy.
+    pub message_ttl: Option<u64>,
     /// It belongs to one connection and goes with it.
     pub exclusive: bool,
     /// It goes with its last consumer.

@@ -14,7 +14,7 @@ use lapin::{
 
 use super::{
     SessionError, Topology, connect, connect_guarded, convert,
-    declarations::{self, open_channel},
+    declarations::{self, BindingKey, open_channel},
     is_not_found, is_refused, short, step,
     utf8_guard::{NESTING, Repair, Repairs},
 };
@@ -56,6 +56,7 @@ async fn may_publish(connection: &Connection) -> Result<(), SessionError> {
 /// A connection that consumes.
 pub struct ConsumingSession {
     connection: Connection,
+    key: BindingKey,
     repairs: Repairs,
     prefetch: u16,
 }
@@ -64,16 +65,27 @@ impl ConsumingSession {
     /// Connects and makes sure that exchange and queues are there.
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
         let (connection, repairs) = connect_guarded(config, &format!("dlo {name} consuming")).await?;
-        Topology { config }.ensure(&connection).await?;
-        Ok(Self { connection, repairs, prefetch: config.prefetch })
+        let key = Topology { config }.ensure(&connection).await?;
+        Ok(Self { connection, key, repairs, prefetch: config.prefetch })
+    }
+
+    /// Declares the dead-letter exchange anew where somebody has deleted it; says whether it was missing.
+    pub async fn keep_exchange(&self, config: &BrokerConfig) -> Result<bool, SessionError> {
+        if !config.declare {
+            return Ok(false);
+        }
+        Topology { config }.keep_exchange(&self.connection, self.key).await
     }
 
     /// Connects, and finds out whether what is not declared by us is there, and whether this user may publish to any queue.
     /// Nothing is left behind.
     pub async fn check(name: &str, config: &BrokerConfig) -> Result<(), SessionError> {
         let connection = connect(config, &format!("dlo {name} check")).await?;
-        if !config.declare {
-            Topology { config }.ensure(&connection).await?;
+        let topology = Topology { config };
+        if config.declare {
+            topology.key(&connection).await.map(drop)?
+        } else {
+            topology.ensure(&connection).await.map(drop)?
         }
         may_publish(&connection).await?;
         _ = step("closing", connection.close(200, "bye".into())).await;

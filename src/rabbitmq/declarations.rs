@@ -7,7 +7,7 @@ use lapin::{
     types::{AMQPValue, FieldTable, LongString},
 };
 
-use super::{SessionError, is_not_found, short, step};
+use super::{SessionError, is_not_found, refusal, short, step};
 use crate::{
     config::{BrokerConfig, QueueType},
     rabbitmq::topology::DELIVERY_LIMIT,
@@ -19,18 +19,71 @@ pub struct Topology<'a> {
     pub config: &'a BrokerConfig,
 }
 
+/// What a queue is bound by to an exchange, so that all comes that is published there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BindingKey {
+    /// The exchange looks at no key, or at more than a key.
+    None,
+    /// It is a topic exchange.
+    AnyTopic,
+}
+
+impl BindingKey {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::AnyTopic => "#",
+        }
+    }
+}
+
 impl Topology<'_> {
     /// Declares what is missing, or with `declare = false` finds out whether all is there.
     ///
     /// What exists already is taken as it is: a team may have declared it with other arguments.
-    pub(super) async fn ensure(&self, connection: &Connection) -> Result<(), SessionError> {
+    pub(super) async fn ensure(&self, connection: &Connection) -> Result<BindingKey, SessionError> {
         for queue in [&self.config.dead_letter_queue, &self.config.obituary_queue] {
             self.ensure_queue(connection, queue).await?;
         }
-        if self.config.declare {
-            self.ensure_exchange(connection).await?;
+        if !self.config.declare {
+            return Ok(BindingKey::None);
         }
-        Ok(())
+        let key = self.key(connection).await?;
+        self.keep_exchange(connection, key).await?;
+        Ok(key)
+    }
+
+    /// Declares the exchange anew where it has been deleted, and binds the queue to it; says whether it was missing.
+    pub(super) async fn keep_exchange(&self, connection: &Connection, key: BindingKey) -> Result<bool, SessionError> {
+        let is_missing = !self.has_exchange(connection).await?;
+        if is_missing {
+            self.declare_exchange(connection).await?;
+        }
+        self.bind(connection, key).await?;
+        Ok(is_missing)
+    }
+
+    /// What the queue is bound by to the exchange that is there, or is to be declared.
+    ///
+    /// # Errors
+    /// Where no key brings all that is published to the exchange.
+    pub(super) async fn key(&self, connection: &Connection) -> Result<BindingKey, SessionError> {
+        if !self.has_exchange(connection).await? {
+            return Ok(BindingKey::None);
+        }
+        // Only by what is wrong with declaring it as another one it can be told what it is.
+        let is = match self.declare_exchange(connection).await {
+            Err(SessionError::Refused { source, .. }) if refusal(&source).is_some() => other_type(&source),
+            declared => declared.map(|()| None)?,
+        };
+        match is.as_deref() {
+            Some("topic") => Ok(BindingKey::AnyTopic),
+            Some("direct") => Err(SessionError::DirectExchange {
+                exchange: self.config.dead_letter_exchange.clone(),
+                queue: self.config.dead_letter_queue.clone(),
+            }),
+            _ => Ok(BindingKey::None),
+        }
     }
 
     async fn ensure_queue(&self, connection: &Connection, queue: &str) -> Result<(), SessionError> {
@@ -61,26 +114,23 @@ impl Topology<'_> {
         }
     }
 
-    async fn ensure_exchange(&self, connection: &Connection) -> Result<(), SessionError> {
+    async fn has_exchange(&self, connection: &Connection) -> Result<bool, SessionError> {
         let exchange = &self.config.dead_letter_exchange;
         let channel = open_channel(connection).await?;
         let passive = ExchangeDeclareOptions { passive: true, ..ExchangeDeclareOptions::default() };
         let declared = channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, passive, FieldTable::default());
         match step(&format!("exchange {exchange}"), declared).await {
-            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => {
-                self.declare_exchange(connection).await?;
-            }
-            found => found?,
+            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => Ok(false),
+            found => found.map(|()| true),
         }
+    }
+
+    async fn bind(&self, connection: &Connection, key: BindingKey) -> Result<(), SessionError> {
+        let BrokerConfig { dead_letter_exchange: exchange, dead_letter_queue: queue, .. } = self.config;
         let channel = open_channel(connection).await?;
-        let bound = channel.queue_bind(
-            short(&self.config.dead_letter_queue)?,
-            short(exchange)?,
-            "".into(),
-            QueueBindOptions::default(),
-            FieldTable::default(),
-        );
-        step(&format!("binding {} to {exchange}", self.config.dead_letter_queue), bound).await
+        let (key, options) = (key.as_str().into(), QueueBindOptions::default());
+        let bound = channel.queue_bind(short(queue)?, short(exchange)?, key, options, FieldTable::default());
+        step(&format!("binding {queue} to {exchange}"), bound).await
     }
 
     async fn declare_exchange(&self, connection: &Connection) -> Result<(), SessionError> {
@@ -90,6 +140,13 @@ impl Topology<'_> {
         let declared = channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, durable, FieldTable::default());
         step(&format!("declaring exchange {exchange}"), declared).await
     }
+}
+
+/// Which type an exchange has that cannot be declared as one of another.
+fn other_type(error: &lapin::Error) -> Option<String> {
+    let said = refusal(error).filter(|said| said.contains("arg 'type'"))?;
+    let (_, is) = said.rsplit_once("current is '")?;
+    Some(is.trim_end_matches('\'').to_owned())
 }
 
 /// Declares the queue of what has waited in RabbitMQ. Its messages must never be delivered too often.

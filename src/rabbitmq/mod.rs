@@ -57,6 +57,12 @@ pub enum SessionError {
     Name(String),
     #[error("there is no queue without a name")]
     NoName,
+    #[error(
+        "the exchange {exchange} is of type direct, which drops what has another routing key than its bindings: dead letters \
+         would be lost. Name another one in dead_letter_exchange, or bind {queue} to it for each routing key and set \
+         declare = false"
+    )]
+    DirectExchange { exchange: String, queue: String },
     #[error("the broker cancelled the consumer of {queue}: the queue was deleted, or its node went away")]
     Cancelled { queue: String },
     #[error("the connection was lost: {0}")]

@@ -5,8 +5,12 @@ const says = (form) => {
   const button = form.querySelector("[data-does]");
   const way = form.querySelector("[name=pace]:checked");
   if (!button || !way) return;
-  button.textContent = way.dataset.says.replace("#", form.querySelector("[name=first]").value);
+  // It may be folded away.
+  const edit = form.querySelector("[name=merge_patch]")?.value.trim();
+  button.textContent = way.dataset.says.replace("#", form.querySelector("[name=first]").value) + (edit ? ", edited" : "");
 };
+
+on("input", "[name=merge_patch]", (edit) => says(edit.form));
 
 on("change", ".pace-box input", (input) => {
   const way = input.closest(".pace-way").querySelector("[name=pace]");

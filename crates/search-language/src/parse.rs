@@ -54,8 +54,10 @@ impl Parser<'_> {
         let start = self.scanner.at;
         let mut parts = Vec::new();
         loop {
+            let told = self.mistakes.len();
             let (at, part) = (self.scanner.at, self.all(depth));
-            let is_empty = matches!(&part.kind, Kind::All(parts) if parts.is_empty());
+            // What is no term is told as that.
+            let is_empty = matches!(&part.kind, Kind::All(parts) if parts.is_empty()) && self.mistakes.len() == told;
             let or = self.scanner.at;
             let goes_on = !self.is_over && self.scanner.takes_word("OR");
             if is_empty && !self.is_over && (goes_on || !parts.is_empty()) {

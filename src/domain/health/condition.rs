@@ -145,7 +145,7 @@ impl ConditionKind {
                 "Check that a server with the role notify runs. What waits is delivered afterwards.".to_owned()
             }
             Self::NotificationsFailing => {
-                "`dlo check` tries the channel. What waits is delivered afterwards; what was refused for good is not."
+                "dlo check tries the channel. What waits is delivered afterwards; what was refused for good is not."
                     .to_owned()
             }
             Self::DatabaseSlow => {

@@ -31,7 +31,7 @@ impl Failing {
 pub struct Backlog {
     /// How many; a bound where there are more, see `Store::not_enriched_backlog`.
     pub letters: u64,
-    /// When the oldest of them was received.
+    /// When the oldest of them was received; by a server, not before it first saw that any wait.
     pub oldest: Option<Timestamp>,
 }
 
@@ -56,6 +56,8 @@ pub struct DatabaseFacts {
     pub trouble: Option<(DatabaseTrouble, Failing)>,
     /// When it was well again after its last trouble.
     pub well_since: Option<Timestamp>,
+    /// Since when each answer named letters that nobody has looked at yet.
+    pub not_enriched_since: Option<Timestamp>,
     /// Since when each answer took long.
     pub slow_since: Option<Timestamp>,
     /// What it last said; older than its trouble.

@@ -142,9 +142,9 @@ impl fmt::Display for Membership {
 impl FromStr for Membership {
     type Err = String;
 
-    /// Without a role it is that of an operator.
+    /// Without a role it is that of a viewer.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (team, role) = text.split_once('=').unwrap_or((text, Role::Operator.as_str()));
+        let (team, role) = text.split_once('=').unwrap_or((text, Role::Viewer.as_str()));
         let role = role.trim().parse::<Role>()?;
         if role == Role::Admin {
             return Err("in a team one is viewer or operator; an admin sees all".to_owned());
@@ -169,6 +169,17 @@ pub fn read_memberships(text: &str) -> Result<Vec<Membership>, String> {
         is_same
     });
     Ok(teams)
+}
+
+/// The same of somebody who has that role, as far as the text names none.
+///
+/// # Errors
+/// What one takes.
+pub fn read_memberships_of(role: Role, text: &str) -> Result<Vec<Membership>, String> {
+    let role = role.min(Role::Operator);
+    let named = |part: &str| if part.contains('=') { part.to_owned() } else { format!("{part}={role}") };
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    read_memberships(&parts.map(named).collect::<Vec<_>>().join(","))
 }
 
 /// The text that [`read_memberships`] reads.
@@ -226,7 +237,11 @@ mod tests {
     #[test]
     fn memberships_are_written_as_they_are_read() {
         let teams = read_memberships("texts=viewer, payments,texts = operator").expect("readable");
-        assert_eq!(write_memberships(&teams), "payments=operator, texts=operator");
+        assert_eq!(write_memberships(&teams), "payments=viewer, texts=operator");
+        for (role, expected) in [(Role::Viewer, "a=viewer, b=operator"), (Role::Admin, "a=operator, b=operator")] {
+            let teams = read_memberships_of(role, "a, b=operator").expect("readable");
+            assert_eq!(write_memberships(&teams), expected, "{role}");
+        }
         assert!(read_memberships("payments=admin").is_err() && read_memberships("a b").is_err());
         assert_eq!(read_memberships(""), Ok(Vec::new()));
     }

@@ -33,6 +33,8 @@ pub enum HintKind {
     Requeues { a_second: u64 },
     /// What is rejected there is dropped.
     NoDeadLetterExchange,
+    /// It is one of the queues of dlo, and what waits there is dropped beyond so many messages or milliseconds.
+    DropsOurs { policy: Option<String>, max_length: Option<u64>, message_ttl: Option<u64> },
     /// What is rejected there goes elsewhere.
     LeadsElsewhere { exchange: String, routing_key: Option<String>, by_argument: bool },
 }
@@ -76,7 +78,8 @@ pub fn hints(
 ) -> Vec<SettingHint> {
     let by_name: BTreeMap<&str, &QueueLevel> = queues.iter().map(|level| (&*level.name, level)).collect();
     let mut now = BTreeSet::new();
-    let mut found = Vec::new();
+    let ours = queues.iter().filter(|level| settings.is_taken_in(&level.name));
+    let mut found: Vec<SettingHint> = ours.filter_map(drops_ours).collect();
     for level in queues.iter().filter(|level| settings.watches(level) && level.known_consumers() > Some(0)) {
         let mut hint = |kind| found.push(SettingHint { queue: level.name.clone(), kind });
         if let Some(a_second) = requeued(level) {
@@ -96,10 +99,20 @@ pub fn hints(
         }
     }
     *requeuing = now;
-    // What keeps a consumer busy for nothing comes first.
-    found.sort_by_key(|hint| !matches!(hint.kind, HintKind::Requeues { .. }));
+    // What loses dead letters comes first, and then what keeps a consumer busy for nothing.
+    found.sort_by_key(|hint| match hint.kind {
+        HintKind::DropsOurs { .. } => 0,
+        HintKind::Requeues { .. } => 1,
+        _ => 2,
+    });
     found.truncate(MOST);
     found
+}
+
+fn drops_ours(level: &QueueLevel) -> Option<SettingHint> {
+    let QueueLevel { max_length, message_ttl, .. } = *level;
+    let kind = || HintKind::DropsOurs { policy: level.policy.clone(), max_length, message_ttl };
+    (max_length.is_some() || message_ttl.is_some()).then(|| SettingHint { queue: level.name.clone(), kind: kind() })
 }
 
 fn requeued(level: &QueueLevel) -> Option<u64> {
@@ -122,6 +135,17 @@ impl SettingHint {
                 format!(
                     "It has no dead-letter exchange, so what its consumer rejects is lost. {}",
                     set_policy(queue, here)
+                )
+            }
+            HintKind::DropsOurs { policy, max_length, message_ttl } => {
+                let limits = [(max_length, "messages"), (message_ttl, "ms")]
+                    .map(|(limit, unit)| limit.map(|n| format!("{n} {unit}")));
+                let limits = limits.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+                let by =
+                    policy.as_ref().map_or_else(|| "an argument".to_owned(), |policy| format!("the policy {policy}"));
+                format!(
+                    "dlo takes its messages in, and RabbitMQ drops what waits there beyond {limits}, by {by}: while dlo is away \
+                     dead letters are lost. Give the policy a pattern that leaves the queues of dlo out, such as ^(?!dlo\\.)."
                 )
             }
             HintKind::LeadsElsewhere { exchange, routing_key, by_argument } => {
@@ -263,6 +287,20 @@ mod tests {
         check(&[queue("a", Some(""), Some("a.XQ")), queue("a.XQ", Some("dlx"), None)], &[]);
         check(&[QueueLevel { consumers: Some(0), ..queue("a", None, None) }], &[]);
         check(&[queue("dlo.dead-letters", None, None)], &[]);
+    }
+
+    #[test]
+    fn what_is_dropped_from_our_queues_is_told_first() {
+        let limited = QueueLevel {
+            policy: Some("safety".to_owned()),
+            max_length: Some(20),
+            message_ttl: Some(2_500),
+            consumers: Some(0),
+            ..queue("dlo.dead-letters", Some("dlx"), None)
+        };
+        let other = QueueLevel { max_length: Some(20), ..queue("a", None, None) };
+        let beyond = "beyond 20 messages and 2500 ms, by the policy safety";
+        check(&[other, limited], &[beyond, "a: It has no dead-letter exchange"]);
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl Settings {
         !self.is_ours(&level.name) && !level.exclusive && !level.auto_delete && self.queues.matches(&level.name)
     }
 
+    /// Whether it is a queue from which dlo takes messages in.
+    pub fn is_taken_in(&self, queue: &str) -> bool {
+        queue == self.dead_letter_queue || queue == self.obituary_queue || queue == dlo_queues::DUE
+    }
+
     /// Whether it is a queue that dlo declares for itself.
     pub fn is_ours(&self, queue: &str) -> bool {
         queue == self.dead_letter_queue || queue == self.obituary_queue || dlo_queues::is_queue(queue)

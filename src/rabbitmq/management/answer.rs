@@ -114,6 +114,8 @@ pub(super) struct QueueItem {
 struct Arguments {
     #[serde(rename = "x-max-length", default, deserialize_with = "lenient")]
     max_length: Option<u64>,
+    #[serde(rename = "x-message-ttl", default, deserialize_with = "lenient")]
+    message_ttl: Option<u64>,
     #[serde(rename = "x-dead-letter-exchange", default, deserialize_with = "lenient")]
     dead_letter_exchange: Option<String>,
     #[serde(rename = "x-dead-letter-routing-key", default, deserialize_with = "lenient")]
@@ -125,6 +127,8 @@ struct Arguments {
 struct PolicyDefinition {
     #[serde(rename = "max-length", default, deserialize_with = "lenient")]
     max_length: Option<u64>,
+    #[serde(rename = "message-ttl", default, deserialize_with = "lenient")]
+    message_ttl: Option<u64>,
     #[serde(rename = "dead-letter-exchange", default, deserialize_with = "lenient")]
     dead_letter_exchange: Option<String>,
     #[serde(rename = "dead-letter-routing-key", default, deserialize_with = "lenient")]
@@ -152,6 +156,9 @@ struct Details {
 impl From<QueueItem> for QueueLevel {
     fn from(item: QueueItem) -> Self {
         let rate = |details: Details| details.rate.filter(|rate| *rate >= 0.0);
+        // Of an argument and a policy the lower one counts (https://www.rabbitmq.com/docs/maxlength,
+        // https://www.rabbitmq.com/docs/ttl).
+        let lower = |limits: [Option<u64>; 2]| limits.into_iter().flatten().min();
         Self {
             kind: item.kind.and_then(|kind| kind.parse().ok()).unwrap_or(QueueKind::Other),
             state: item.state.map(|state| state.parse().unwrap_or(QueueState::Other)),
@@ -161,11 +168,8 @@ impl From<QueueItem> for QueueLevel {
             consumers: item.consumers,
             idle_since: item.idle_since.and_then(|text| moment(&text)),
             policy: item.policy.filter(|policy| !policy.is_empty()),
-            // The lower one counts (https://www.rabbitmq.com/docs/maxlength).
-            max_length: [item.arguments.max_length, item.effective_policy_definition.max_length]
-                .into_iter()
-                .flatten()
-                .min(),
+            max_length: lower([item.arguments.max_length, item.effective_policy_definition.max_length]),
+            message_ttl: lower([item.arguments.message_ttl, item.effective_policy_definition.message_ttl]),
             exclusive: item.exclusive,
             auto_delete: item.auto_delete,
             grows_by: None,

@@ -15,6 +15,7 @@ use crate::domain::queue_level::QueueLevel;
 /// What is asked for; without this a page is six times as large.
 const COLUMNS: &str = "name,type,state,messages,messages_ready,messages_unacknowledged,consumers,idle_since,policy,\
                        arguments.x-max-length,effective_policy_definition.max-length,exclusive,auto_delete,\
+                       arguments.x-message-ttl,effective_policy_definition.message-ttl,\
                        arguments.x-dead-letter-exchange,arguments.x-dead-letter-routing-key,\
                        effective_policy_definition.dead-letter-exchange,\
                        effective_policy_definition.dead-letter-routing-key,\

@@ -146,9 +146,10 @@ fn outcome(error: &SessionError) -> PublishOutcome {
             Some(words) => PublishOutcome::Failed(format!("{what}: {words}")),
             None => PublishOutcome::NotSent,
         },
-        SessionError::Timeout { .. } | SessionError::Name(_) | SessionError::NoName => {
-            PublishOutcome::Failed(error.to_string())
-        }
+        SessionError::Timeout { .. }
+        | SessionError::Name(_)
+        | SessionError::NoName
+        | SessionError::DirectExchange { .. } => PublishOutcome::Failed(error.to_string()),
         SessionError::Connect(_) | SessionError::Lost(_) | SessionError::Cancelled { .. } => PublishOutcome::NotSent,
     }
 }

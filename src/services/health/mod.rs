@@ -22,7 +22,7 @@ pub use workers::{WorkerBoard, WorkerReport};
 use crate::{
     clock::Clock,
     domain::{
-        health::{Condition, DatabaseFacts, DatabaseTrouble, Facts, Failing, Figures, NO_ANSWER, conditions},
+        health::{Backlog, Condition, DatabaseFacts, DatabaseTrouble, Facts, Failing, Figures, NO_ANSWER, conditions},
         notification::{Attempt, Channel},
     },
     rabbitmq::health::BrokerBoard,
@@ -119,9 +119,13 @@ impl Health {
     }
 
     /// It has answered with that, after so long.
-    fn answered(&self, figures: Figures, after: Duration) {
+    fn answered(&self, mut figures: Figures, after: Duration) {
         let (mut database, now) = (self.database(), self.0.clock.now());
         database.asked_at = None;
+        let Backlog { letters, oldest } = &mut figures.not_enriched;
+        database.not_enriched_since = (*letters > 0).then(|| database.not_enriched_since.unwrap_or(now));
+        // What is to be looked at anew, or is a copy of another, came in long ago and may have waited for a moment.
+        *oldest = (*oldest).max(database.not_enriched_since);
         database.figures = figures;
         database.slow_since = (after >= SLOW).then(|| database.slow_since.unwrap_or(now));
     }

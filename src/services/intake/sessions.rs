@@ -1,6 +1,10 @@
 //! What one source brings: a session of its own, built again whenever it is over.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    convert::Infallible,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::{FutureExt, future::join_all};
 use tokio_util::sync::CancellationToken;
@@ -11,6 +15,9 @@ use crate::{
     rabbitmq::{ConsumingSession, SessionError, reconnect::Backoff},
     services::wakeup::Wakeup,
 };
+
+/// How often the dead-letter exchange is looked at.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// The sessions of an intake. What ends one, such as a queue that was deleted, ends no other.
 pub(super) struct Sessions<'a> {
@@ -83,11 +90,48 @@ impl<'a> Sessions<'a> {
         let address = intake.config.address();
         tracing::info!(broker.name = intake.broker, queue.name = queue, address, "consuming dead letters");
         match consumer {
-            Some(consumer) => drain::drain(intake, source, consumer, &self.waiting, stop).await?,
+            Some(consumer) => {
+                tokio::select! {
+                    drained = drain::drain(intake, source, consumer, &self.waiting, stop) => drained?,
+                    never = self.keep_exchange(source, &session) => match never {},
+                }
+            }
             None => due::send_back(intake, &session, &self.waiting, stop).await?,
         }
         session.close().await;
         Ok(())
+    }
+
+    /// Looks every so often whether the exchange is there that dead letters go to: RabbitMQ drops them where it is not, and
+    /// tells nobody.
+    async fn keep_exchange(&self, source: &IntakeSource, session: &ConsumingSession) -> Infallible {
+        let Intake { broker, config, .. } = self.intake;
+        if !matches!(source, IntakeSource::DeadLetters(_)) {
+            return std::future::pending().await;
+        }
+        let mut problem = String::new();
+        loop {
+            tokio::time::sleep(LOOK).await;
+            match session.keep_exchange(config).await {
+                Ok(false) => problem.clear(),
+                Ok(true) => tracing::warn!(
+                    broker.name = broker,
+                    exchange = config.dead_letter_exchange,
+                    "the dead-letter exchange had been deleted and is declared again; what was rejected meanwhile is lost"
+                ),
+                Err(error) => {
+                    let why = error.to_string();
+                    if why != problem {
+                        tracing::warn!(
+                            broker.name = broker,
+                            error = why,
+                            "the dead-letter exchange cannot be looked at"
+                        );
+                    }
+                    problem = why;
+                }
+            }
+        }
     }
 
     async fn open(&self) -> Result<ConsumingSession, SessionError> {

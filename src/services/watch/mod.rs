@@ -252,6 +252,7 @@ fn levels_after(
     let stays = |level: &QueueLevel| !level.exclusive && !level.auto_delete && !dlo_queues::is_delay_queue(&level.name);
     let steady = |level: QueueLevel| QueueLevel {
         idle_since: None,
+        message_ttl: None,
         grows_by: level.growth(),
         publish_rate: None,
         deliver_rate: None,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     config::AuthMode,
-    domain::access::{Membership, Role, User, read_memberships, write_memberships},
+    domain::access::{Membership, Role, User, read_memberships_of, write_memberships},
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
     web::{
@@ -96,12 +96,13 @@ pub async fn add(
     has_passwords(&app)?;
     let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
     let role: Role = pairs.need("role")?;
-    let teams = match take_teams(&app, &mut pairs)? {
+    let teams = match take_teams(&app, role, &mut pairs)? {
         Ok(teams) => teams,
         Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
     };
     let added = app.users.add(&name, &password, (role, &teams), &by).await;
-    tell(added, format!("Added {name} as {role}."))
+    let with = if teams.is_empty() { String::new() } else { format!(", in the teams {}", write_memberships(&teams)) };
+    tell(added, format!("Added {name} as {role}{with}."))
 }
 
 /// Another role, or whether they may come in.
@@ -119,7 +120,9 @@ pub async fn change(
             tell(app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
         }
         "teams" => {
-            let teams = match take_teams(&app, &mut pairs)? {
+            let is_them = |user: &User| user.name == name;
+            let role = app.users.all().await?.into_iter().find(is_them).map_or(Role::Viewer, |user| user.role);
+            let teams = match take_teams(&app, role, &mut pairs)? {
                 Ok(teams) => teams,
                 Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
             };
@@ -135,12 +138,12 @@ pub async fn change(
     }
 }
 
-/// Those of the configuration that somebody is to be in, or what is wrong with what was typed.
-fn take_teams(app: &AppState, pairs: &mut Pairs) -> Result<Result<Vec<Membership>, String>, WebError> {
+/// Those of the configuration that somebody of that role is to be in, or what is wrong with what was typed.
+fn take_teams(app: &AppState, role: Role, pairs: &mut Pairs) -> Result<Result<Vec<Membership>, String>, WebError> {
     let text = pairs.take("teams")?.unwrap_or_default();
     let config = app.sign_in.config();
     let known = &config.teams;
-    Ok(read_memberships(&text).and_then(|teams| {
+    Ok(read_memberships_of(role, &text).and_then(|teams| {
         match teams.iter().find(|membership| !known.contains_key(&membership.team)) {
             Some(unknown) => Err(format!("there is no team {:?}", unknown.team)),
             None => Ok(teams),

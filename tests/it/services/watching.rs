@@ -10,7 +10,7 @@ use dead_letter_office::{
         broker::ConnectionState,
         incident::IncidentKind,
         letter::Importance,
-        watch::{HintKind, Settings},
+        watch::{HintKind, SettingHint, Settings},
     },
     rabbitmq::{health::BrokerBoard, management::Management},
     services::{
@@ -193,6 +193,25 @@ async fn a_dead_letter_exchange_that_leads_elsewhere_is_told() {
     let mut post = Post::begin(&database, &clock, management).await;
     post.looks(1).await;
     assert_eq!(kinds(&post).await, [none]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_drops_dead_letters_is_told() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, database, clock) = (rabbit.vhost(), TestDatabase::sqlite(), clock());
+    for queue in ["dlo.dead-letters", "orders"] {
+        vhost.declare_queue(queue, json!({"x-dead-letter-exchange": "dlx"})).await;
+    }
+    let policy = json!({"pattern": ".*", "apply-to": "queues", "definition": {"max-length": 20, "message-ttl": 2_500}});
+    vhost.manage(Method::PUT, &["policies", vhost.name(), "safety"], Some(&policy)).await;
+    let management = management(&vhost);
+    await_level(&management, "dlo.dead-letters", |level| level.max_length.is_some()).await;
+    let mut post = Post::begin(&database, &clock, management).await;
+    post.looks(1).await;
+    let hints = post.store.watched_brokers().await.unwrap().remove(0).hints;
+    let dropped =
+        HintKind::DropsOurs { policy: Some("safety".to_owned()), max_length: Some(20), message_ttl: Some(2_500) };
+    assert_eq!(hints, [SettingHint { queue: "dlo.dead-letters".to_owned(), kind: dropped }]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

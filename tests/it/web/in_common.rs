@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::field::FieldValue;
-use dead_letter_office::domain::letter::LetterId;
+use dead_letter_office::domain::letter::{LetterId, Status};
 use serde_json::{Value, json};
 
 use super::{
@@ -93,8 +93,17 @@ async fn it_is_said_why_nothing_is_compared() {
         (0..20).map(|number| failed_with(dead_in("alone"), "x").received(NOON.minus(Duration::from_secs(number))));
     let alone = desk.receive_all(MAIN, dead.collect()).await;
     sort(&desk).await;
-    let page = desk.page(&format!("{}/in-common", group_of(&desk, alone[0]).await)).await;
-    assert!(page.words(".common-box").contains("There is too little to compare with"));
+    let of_alone = format!("{}/in-common", group_of(&desk, alone[0]).await);
+    assert!(desk.page(&of_alone).await.words(".common-box").contains("There is too little to compare with"));
+    for id in alone {
+        desk.bring(id, Status::Retried).await;
+    }
+    assert!(
+        desk.page(&of_alone)
+            .await
+            .words(".common-box")
+            .starts_with("It has no dead letters but those that were sent back")
+    );
 }
 
 #[tokio::test]

@@ -81,10 +81,10 @@ async fn each_way_of_not_being_connected_has_its_reason() {
 async fn letters_that_nobody_enriches_are_told_after_a_minute() {
     let mut desk = Desk::open().await;
     for _ in 0..3 {
-        desk.receive(dead_in("orders")).await;
+        desk.receive(dead_in("orders").received(NOON.minus(Duration::from_secs(3_600)))).await;
     }
     desk.probe.ask().await;
-    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty(), "they may be looked at anew for a moment");
     desk.clock.advance(Duration::from_secs(90));
     desk.probe.ask().await;
     let found = conditions(&desk, "/readyz", 200, "degraded").await;

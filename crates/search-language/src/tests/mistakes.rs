@@ -41,6 +41,7 @@ fn a_mistake_is_told_with_its_place() {
     check("a ()", &[(3, 5, "these brackets are empty")]);
     check("a OR", &[(5, 5, "OR takes something on both sides")]);
     check("OR a", &[(1, 3, "OR takes something on both sides")]);
+    check("a OR nofield:1", &[(6, 13, "there is no field nofield")]);
     check("a AND", &[(3, 6, "AND takes something on both sides")]);
     check("a - b", &[(3, 4, "a minus or NOT takes a term")]);
 }

@@ -6,7 +6,10 @@ use super::super::{
     run::{Ended, dlo},
     schemas::fixture,
 };
-use crate::support::{postgres::Postgres, rabbit::Rabbit};
+use crate::{
+    store::{database::TestDatabase, make::an_arrival},
+    support::{postgres::Postgres, rabbit::Rabbit},
+};
 
 /// A broker at an address where surely nobody listens.
 fn nowhere() -> String {
@@ -75,6 +78,19 @@ fn a_postgres_that_is_not_there_is_named_by_its_address() {
         line.contains("no connection to the database at ") && line.contains("\"nowhere\" does not exist"),
         "{line}"
     );
+}
+
+#[tokio::test]
+async fn letters_of_a_broker_that_is_not_configured_any_more_are_told() {
+    let database = TestDatabase::sqlite().await;
+    database.take_in_new(an_arrival()).await;
+    let check = |broker: &str| {
+        let program = dlo(&["check"]).set("DLO_DATABASE__URL", database.url());
+        program.set(&format!("DLO_BROKERS__{broker}__URL"), &nowhere()).run().expect(1).stdout
+    };
+    assert!(!check("MAIN").contains("cannot be sent"));
+    let told = check("EU");
+    assert!(told.contains("no broker main: 1 dead letter of it cannot be sent"), "{told}");
 }
 
 #[test]
