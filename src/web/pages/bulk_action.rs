@@ -155,9 +155,11 @@ impl Confirmation {
                 format!("Stop retrying {n} of {of}?"),
                 "They become open and need attention.",
             ),
-            (BulkAction::Reopen, _) => {
-                (format!("Reopen {n}"), format!("Reopen {n} discarded of {of}?"), "They become open again.")
-            }
+            (BulkAction::Reopen, _) => (
+                format!("Reopen {n}"),
+                format!("Reopen {n} discarded of {of}?"),
+                "They become open again, but for those of which an edited copy was retried: only one of both is ever sent.",
+            ),
             (BulkAction::Importance, _) => (
                 format!("Set importance of {n}"),
                 format!("Set the importance of {n} of {of}?"),

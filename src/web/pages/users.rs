@@ -27,7 +27,7 @@ use crate::{
         input::FormPairs,
         query::Pairs,
         state::AppState,
-        view::time::Moment,
+        view::{text, time::Moment},
         visitor::CurrentUser,
     },
 };
@@ -46,6 +46,16 @@ struct UsersPage {
     /// Whether nobody has to sign in.
     is_open: bool,
     shortest: usize,
+    form: AddForm,
+}
+
+/// Who is to be added, as it was typed, and why that was refused.
+#[derive(Default)]
+struct AddForm {
+    user: String,
+    role: String,
+    teams: String,
+    wrong: String,
 }
 
 struct UserRow {
@@ -73,9 +83,15 @@ impl UserRow {
 }
 
 pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Result<Response, WebError> {
+    let mut page = load(&app, AddForm::default()).await?;
+    page.shell.toast = Toast::from_cookie(&headers);
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+async fn load(app: &AppState, form: AddForm) -> Result<UsersPage, WebError> {
     let (users, tokens, now) = (app.users.all().await?, app.tokens.all().await?, app.clock.now());
-    let mut page = UsersPage {
-        shell: Shell::load(&app, Page::Users).await?,
+    Ok(UsersPage {
+        shell: Shell::load(app, Page::Users).await?,
         users: users.iter().map(|user| UserRow::new(user, now)).collect(),
         tokens: tokens.iter().map(|token| TokenRow::new(token, now)).collect(),
         roles: Role::ALL.iter().map(|role| role.as_str()).collect(),
@@ -83,9 +99,8 @@ pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Resul
         has_passwords: app.sign_in.mode() == AuthMode::Password,
         is_open: app.sign_in.mode() == AuthMode::None,
         shortest: SHORTEST,
-    };
-    page.shell.toast = Toast::from_cookie(&headers);
-    Ok(fragment::whole(page.render()?, &page.shell))
+        form,
+    })
 }
 
 pub async fn add(
@@ -96,13 +111,27 @@ pub async fn add(
     has_passwords(&app)?;
     let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
     let role: Role = pairs.need("role")?;
-    let teams = match take_teams(&app, role, &mut pairs)? {
-        Ok(teams) => teams,
-        Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
+    let typed = AddForm {
+        user: name.clone(),
+        role: role.to_string(),
+        teams: pairs.iter().find(|(field, _)| field == "teams").map(|(_, teams)| teams.clone()).unwrap_or_default(),
+        wrong: String::new(),
     };
-    let added = app.users.add(&name, &password, (role, &teams), &by).await;
-    let with = if teams.is_empty() { String::new() } else { format!(", in the teams {}", write_memberships(&teams)) };
-    tell(added, format!("Added {name} as {role}{with}."))
+    let (added, teams) = match take_teams(&app, role, &mut pairs)? {
+        Ok(teams) => (app.users.add(&name, &password, (role, &teams), &by).await, write_memberships(&teams)),
+        Err(why) => (Err(UsersError::Unfit(why)), String::new()),
+    };
+    match added {
+        Err(error) if !matches!(error, UsersError::User(UserError::Store(_))) => {
+            let wrong = format!("{}.", text::capitalized(&error.to_string()));
+            let page = load(&app, AddForm { wrong, ..typed }).await?;
+            Ok(fragment::refused(page.render()?, &page.shell))
+        }
+        added => {
+            let with = if teams.is_empty() { String::new() } else { format!(", in the teams {teams}") };
+            tell(added, format!("Added {name} as {role}{with}."))
+        }
+    }
 }
 
 /// Another role, or whether they may come in.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{number, text, time};
 use crate::domain::{
     command::{Command, Refusal},
-    letter::Status,
+    letter::{LetterId, Status},
 };
 
 /// What was done with so many letters, all of them of that status where it is known, and why not with others. The error
@@ -47,12 +47,15 @@ pub fn not_done<'a>(reasons: impl IntoIterator<Item = &'a str>) -> String {
     format!("Not done: {}.", joined(reasons))
 }
 
-/// Each reason once, and only a few: they are alike more often than not.
+/// Each reason once, and only a few: they are alike more often than not. Those are alike that name different letters.
 fn joined<'a>(reasons: impl IntoIterator<Item = &'a str>) -> String {
     const TOLD: usize = 3;
+    let without_ids = |reason: &'a str| -> Vec<&'a str> {
+        reason.split([' ', ',']).filter(|word| word.parse::<LetterId>().is_err()).collect()
+    };
     let mut told: Vec<&str> = Vec::new();
     for reason in reasons {
-        if told.len() < TOLD && !told.contains(&reason) {
+        if told.len() < TOLD && told.iter().all(|one| without_ids(one) != without_ids(reason)) {
             told.push(reason);
         }
     }
@@ -104,6 +107,11 @@ mod tests {
         assert_eq!(told(1, &[]), Ok("Reopened 1 dead letter.".to_owned()));
         assert_eq!(told(2, &["a", "b", "a"]), Ok("Reopened 2 dead letters. 3 not: a; b.".to_owned()));
         assert_eq!(told(0, &["a", "b", "c", "d"]), Err("Not done: a; b; c.".to_owned()));
+        let [one, other] = [1, 2].map(|n| {
+            let by = LetterId::from_uuid(uuid::Uuid::from_u128(n));
+            Refusal::Replaced { by }.to_string()
+        });
+        assert_eq!(told(0, &[&one, &other]), Err(format!("Not done: {one}.")));
         assert_eq!(sentence(&Refusal::NotFound), "There is no such dead letter.");
     }
 }

@@ -9,7 +9,7 @@ use axum::http::Method;
 use dead_letter_office::{
     config::{AuthConfig, TeamConfig},
     domain::{
-        access::{Role, Scope, read_memberships_of},
+        access::{Role, Scope, read_memberships_of, write_memberships},
         activity::ActivityFilter,
         actor::Actor,
         broker::ConnectionState,
@@ -458,6 +458,10 @@ async fn one_admin_puts_somebody_into_teams_and_out_of_them() {
         let change = [("user", "ben"), ("change", "teams"), ("teams", "bravo, alpha=viewer")];
         root.post(&desk, "/users/change", &change).await.expect(303);
         ben.get(&desk, &path).await.expect(200);
+        let viewer = [("user", "vic"), ("password", PASSWORD), ("role", "viewer"), ("teams", "alpha, bravo=operator")];
+        root.post(&desk, "/users/add", &viewer).await.expect(303);
+        let teams = desk.store.user("vic").await.unwrap().unwrap().teams;
+        assert_eq!(write_memberships(&teams), "alpha=viewer, bravo=operator", "what is not said is as they are");
         let unknown = [("user", "ben"), ("change", "teams"), ("teams", "charlie")];
         root.post(&desk, "/users/change", &unknown).await.expect(303);
         assert_eq!(desk.store.user("ben").await.unwrap().unwrap().teams.len(), 2);

@@ -63,6 +63,12 @@ async fn admins_add_people_change_their_roles_and_keep_them_out() {
             .await
             .expect(303);
         signed_in(&desk, "nina").await;
+        let easy = [("user", "otto"), ("password", "password1234"), ("role", "operator")];
+        let page = ada.post(&desk, "/users/add", &easy).await.expect(422).page();
+        assert!(page.words("#user-wrong").starts_with("That password is too easy"), "{}", page.words("#user-wrong"));
+        let kept =
+            (page.values("input[name=user]:not([type=hidden])", "value"), page.words("form.form-panel [selected]"));
+        assert_eq!(kept, (vec!["otto".to_owned()], "operator".to_owned()));
         change(&[("user", "vera"), ("change", "role"), ("role", "admin")]).await;
         vera.get(&desk, "/users").await.expect(200);
         change(&[("user", "vera"), ("change", "disable")]).await;
