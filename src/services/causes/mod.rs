@@ -187,7 +187,7 @@ async fn of_queue(
         ..GroupFilter::default()
     };
     let succeeded = LetterFilter { brokers, queues, types, statuses, ..time.clone() };
-    let mut succeeded = sample(store, &succeeded, SAMPLE).await?;
+    let mut succeeded = as_sent(sample(store, &succeeded, SAMPLE).await?);
     let room = SAMPLE - succeeded.len().min(SAMPLE / 2);
     let mut others = of_other_groups(store, group, &of_groups, time, room).await?;
     succeeded.truncate(SAMPLE - others.len());
@@ -219,7 +219,13 @@ async fn of_other_groups(
     if groups.is_empty() {
         return Ok(Vec::new());
     }
-    sample(store, &LetterFilter { groups, statuses: FAILED.to_vec(), ..time.clone() }, limit).await
+    Ok(as_sent(sample(store, &LetterFilter { groups, statuses: FAILED.to_vec(), ..time.clone() }, limit).await?))
+}
+
+/// Without edited copies: what is in those somebody here has put there.
+fn as_sent(mut letters: Vec<LetterSummary>) -> Vec<LetterSummary> {
+    letters.retain(|letter| letter.edited_from.is_none());
+    letters
 }
 
 async fn of_type_elsewhere(
@@ -228,7 +234,7 @@ async fn of_type_elsewhere(
     types: Names,
     time: &LetterFilter,
 ) -> Result<Vec<LetterSummary>, StoreError> {
-    let mut letters = sample(store, &LetterFilter { types, ..time.clone() }, SAMPLE).await?;
+    let mut letters = as_sent(sample(store, &LetterFilter { types, ..time.clone() }, SAMPLE).await?);
     let (broker, queue) = (&*group.key.broker, group.key.queue.as_deref());
     // Payloads are compared with payloads.
     let shows = store.shows_payload(broker, queue);

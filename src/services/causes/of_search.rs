@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use contrast_sets::Contrast;
 
-use super::{Causes, ENOUGH, Elsewhere, FAILED, FEWEST, InCommon, SAMPLE, sample::sample, time_of};
+use super::{Causes, ENOUGH, Elsewhere, FAILED, FEWEST, InCommon, SAMPLE, as_sent, sample::sample, time_of};
 use crate::{
     domain::{
         filter::{LetterFilter, Names},
@@ -62,7 +62,7 @@ async fn others(
     let mut is_same_time = false;
     for time in [time_of(here), LetterFilter::default()] {
         let near = LetterFilter { since: time.since, until: time.until, ..of_queues(here) };
-        found = sample(store, &near, LOOKED_AT).await?;
+        found = as_sent(sample(store, &near, LOOKED_AT).await?);
         let ids: Vec<_> = found.iter().map(|letter| letter.id).collect();
         let among = store.found_among(meant, &ids).await?;
         found.retain(|letter| !among.contains(&letter.id));

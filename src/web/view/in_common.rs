@@ -81,8 +81,8 @@ pub struct CommonRow {
     pub found: Option<String>,
     /// Where the group is split by it; none where all say the same, or it is no field.
     pub split: Option<String>,
-    /// What holds for nearly the same messages.
-    pub same: Vec<String>,
+    /// What holds for nearly the same messages, and a list of those, where a search asks for it.
+    pub same: Vec<(String, Option<String>)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -118,14 +118,17 @@ impl InCommonView {
             let field = contrast.attribute.parse().ok().filter(|_| contrast.here < found.here)?;
             split(&field)
         };
+        let found_by = |attribute: &str, condition: &Condition| term(attribute, condition).and_then(|term| list(&term));
+        let same =
+            |attribute: &str, condition: &Condition| (in_words(attribute, condition), found_by(attribute, condition));
         let row = |contrast: &Contrast| CommonRow {
             attribute: text::shortened(&text::one_line(&contrast.attribute), LONGEST),
             says: says(&contrast.attribute, &contrast.condition),
             here: Share::new(contrast.here, found.here),
             elsewhere: Share::new(contrast.elsewhere, found.elsewhere.total()),
-            found: term(&contrast.attribute, &contrast.condition).and_then(|term| list(&term)),
+            found: found_by(&contrast.attribute, &contrast.condition),
             split: splits(contrast),
-            same: contrast.same.iter().map(|(attribute, condition)| in_words(attribute, condition)).collect(),
+            same: contrast.same.iter().map(|(attribute, condition)| same(attribute, condition)).collect(),
         };
         Self {
             rows: found.contrasts.iter().map(row).collect(),

@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use amqp_message::field::FieldValue;
-use dead_letter_office::domain::letter::{LetterId, Status};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use dead_letter_office::domain::{
+    letter::{LetterId, Status},
+    retry::RetryOutcome,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -81,6 +85,24 @@ async fn a_large_group_is_compared_by_samples_from_all_of_its_time() {
         let fields: Vec<_> = answer["items"].as_array().unwrap().iter().map(|item| item["field"].clone()).collect();
         assert_eq!(fields, [json!("payload.total.currency"), json!("size")]);
     }
+}
+
+#[tokio::test]
+async fn edited_copies_are_not_what_services_sent() {
+    let desk = Desk::open().await;
+    let group = group_of(&desk, receive(&desk, 30).await).await.replace("/groups/", "");
+    let letters = desk.get(&format!("/api/v1/letters?group={group}&limit=12")).await.expect(200).json();
+    for letter in letters["items"].as_array().unwrap() {
+        let edit = json!({"body_base64": BASE64_STANDARD.encode("{\"patched\": true}")});
+        desk.post(&format!("/api/v1/letters/{}/retry", letter["id"].as_str().unwrap()), &edit).await.expect(200);
+    }
+    let sent = desk.store.claim_due_retries(MAIN, NOON, Duration::from_secs(60), 100).await.unwrap();
+    let sent: Vec<_> = sent.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
+    desk.store.finish_retries(&sent, NOON).await.unwrap();
+    sort(&desk).await;
+    let answer = desk.get(&format!("/api/v1/groups/{group}/in-common")).await.expect(200).json();
+    assert_eq!((sent.len(), &answer["elsewhere"]["succeeded"]), (12, &json!(0)));
+    assert!(!answer["items"].to_string().contains("patched"), "{}", answer["items"]);
 }
 
 #[tokio::test]
