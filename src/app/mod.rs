@@ -5,7 +5,6 @@ mod check;
 mod database;
 mod dump;
 mod health;
-mod leftovers;
 mod lifecycle;
 pub mod logging;
 mod notify;
@@ -14,6 +13,7 @@ mod reload;
 mod roles;
 mod runtimes;
 mod services;
+mod unconfigured;
 mod watch;
 mod web;
 
@@ -55,13 +55,13 @@ pub use backup::backup;
 pub use check::check;
 pub use dump::{export, import};
 pub use health::health;
-use leftovers::leftovers;
 pub use lifecycle::Lifecycle;
 pub use notify::check_channels;
 pub use people::People;
 pub use reload::ReadAgain;
 pub use roles::{Role, Roles};
 pub use runtimes::Runtimes;
+use unconfigured::unconfigured;
 
 /// Runs the server until it is told to stop. On SIGHUP it reads its configuration again.
 pub async fn serve(config: Config, roles: Roles, again: ReadAgain, pages: Handle) -> anyhow::Result<ExitCode> {
@@ -89,8 +89,8 @@ pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> a
     }
     let services = Services::build(&config, roles, lifecycle).await?;
     // That the database does not answer is told elsewhere.
-    for leftover in leftovers(&services.store, &config).await.unwrap_or_default() {
-        tracing::warn!("{leftover}");
+    for broker in unconfigured(&services.store, &config).await.unwrap_or_default() {
+        tracing::warn!("{broker}");
     }
     let replaceable = Replaceable::of(&services, &config);
     let brokers = config.brokers.keys().cloned().collect();

@@ -14,7 +14,7 @@ use crate::{
     app::People,
     config::{Config, values::parse_duration},
     domain::{
-        access::{Membership, Role, Scope, Token, User, read_memberships_of, write_memberships},
+        access::{Membership, Role, Scope, Token, User, read_memberships, write_memberships},
         actor::Actor,
     },
     services::sign_in::WantedToken,
@@ -114,9 +114,7 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
             format!("{name} is removed\n")
         }
         UserCommand::Teams { name, teams } => {
-            let role =
-                users.all().await?.into_iter().find(|user| user.name == name).map_or(Role::Viewer, |user| user.role);
-            let teams = known_teams(role, &teams, config)?;
+            let teams = known_teams(users.role_of(&name).await?, &teams, config)?;
             users.set_teams(&name, &teams, &by).await?;
             format!(
                 "{name} is in the teams: {}\n",
@@ -173,12 +171,12 @@ fn password() -> anyhow::Result<String> {
 
 /// A team, with a role or without.
 fn read_team(text: &str) -> Result<String, String> {
-    text.parse::<Membership>().map(|_| text.to_owned())
+    Membership::read(text, Role::Viewer).map(|_| text.to_owned())
 }
 
 /// Somebody of that role in these teams, in order and each once.
 fn known_teams(role: Role, teams: &[String], config: &Config) -> anyhow::Result<Vec<Membership>> {
-    let teams = read_memberships_of(role, &teams.join(",")).map_err(anyhow::Error::msg)?;
+    let teams = read_memberships(&teams.join(","), role).map_err(anyhow::Error::msg)?;
     teams.iter().try_for_each(|membership| check_known(&membership.team, config))?;
     Ok(teams)
 }

@@ -55,11 +55,13 @@ impl Topology<'_> {
 
     /// Declares the exchange anew where it has been deleted, and binds the queue to it; says whether it was missing.
     pub(super) async fn keep_exchange(&self, connection: &Connection, key: BindingKey) -> Result<bool, SessionError> {
-        let is_missing = !self.has_exchange(connection).await?;
-        if is_missing {
-            self.declare_exchange(connection).await?;
-        }
-        self.bind(connection, key).await?;
+        let seen = self.exchange_seen(connection).await?;
+        let is_missing = seen.is_none();
+        let channel = match seen {
+            Some(channel) => channel,
+            None => self.declare_exchange(connection).await?,
+        };
+        self.bind(&channel, key).await?;
         Ok(is_missing)
     }
 
@@ -68,13 +70,13 @@ impl Topology<'_> {
     /// # Errors
     /// Where no key brings all that is published to the exchange.
     pub(super) async fn key(&self, connection: &Connection) -> Result<BindingKey, SessionError> {
-        if !self.has_exchange(connection).await? {
+        if self.exchange_seen(connection).await?.is_none() {
             return Ok(BindingKey::None);
         }
         // Only by what is wrong with declaring it as another one it can be told what it is.
         let is = match self.declare_exchange(connection).await {
             Err(SessionError::Refused { source, .. }) if refusal(&source).is_some() => other_type(&source),
-            declared => declared.map(|()| None)?,
+            declared => declared.map(|_| None)?,
         };
         match is.as_deref() {
             Some("topic") => Ok(BindingKey::AnyTopic),
@@ -114,31 +116,32 @@ impl Topology<'_> {
         }
     }
 
-    async fn has_exchange(&self, connection: &Connection) -> Result<bool, SessionError> {
+    /// A channel on which the exchange was seen; `None` where there is none.
+    async fn exchange_seen(&self, connection: &Connection) -> Result<Option<Channel>, SessionError> {
         let exchange = &self.config.dead_letter_exchange;
         let channel = open_channel(connection).await?;
         let passive = ExchangeDeclareOptions { passive: true, ..ExchangeDeclareOptions::default() };
         let declared = channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, passive, FieldTable::default());
         match step(&format!("exchange {exchange}"), declared).await {
-            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => Ok(false),
-            found => found.map(|()| true),
+            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => Ok(None),
+            found => found.map(|()| Some(channel)),
         }
     }
 
-    async fn bind(&self, connection: &Connection, key: BindingKey) -> Result<(), SessionError> {
+    async fn bind(&self, channel: &Channel, key: BindingKey) -> Result<(), SessionError> {
         let BrokerConfig { dead_letter_exchange: exchange, dead_letter_queue: queue, .. } = self.config;
-        let channel = open_channel(connection).await?;
         let (key, options) = (key.as_str().into(), QueueBindOptions::default());
         let bound = channel.queue_bind(short(queue)?, short(exchange)?, key, options, FieldTable::default());
         step(&format!("binding {queue} to {exchange}"), bound).await
     }
 
-    async fn declare_exchange(&self, connection: &Connection) -> Result<(), SessionError> {
+    /// The channel on which it did so.
+    async fn declare_exchange(&self, connection: &Connection) -> Result<Channel, SessionError> {
         let exchange = &self.config.dead_letter_exchange;
         let channel = open_channel(connection).await?;
         let durable = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
         let declared = channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, durable, FieldTable::default());
-        step(&format!("declaring exchange {exchange}"), declared).await
+        step(&format!("declaring exchange {exchange}"), declared).await.map(|()| channel)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 use payload_codec::schema::{Schema, SchemaProblem, unpack};
 
 use crate::{
-    app::{answer, leftovers},
+    app::{answer, unconfigured},
     clock::Clock,
     config::{AuthMode, BrokerConfig, Config},
     domain::{
@@ -74,8 +74,9 @@ pub async fn check(config: &Config) -> ExitCode {
     if config.auth.mode == AuthMode::Password && database.is_ok() && lacks_admin(store).await {
         note("there is no admin yet: `dlo user add NAME --role admin` makes one, or a link in the log of `dlo serve`");
     }
-    for leftover in of_no_broker(store, config).await {
-        note(&leftover);
+    if let Some(store) = store {
+        // What cannot be read is no failure of a check.
+        unconfigured(store, config).await.unwrap_or_default().iter().for_each(|broker| note(broker));
     }
     for risk in risks::risks(config) {
         note(&risk);
@@ -127,14 +128,6 @@ async fn lacks_admin(store: Option<&Store>) -> bool {
     match store {
         Some(store) => !store.has_admin().await.unwrap_or(false),
         None => true,
-    }
-}
-
-/// What cannot be read is no failure of a check.
-async fn of_no_broker(store: Option<&Store>, config: &Config) -> Vec<String> {
-    match store {
-        Some(store) => leftovers(store, config).await.unwrap_or_default(),
-        None => Vec::new(),
     }
 }
 

@@ -11,6 +11,5 @@ pub use token::{Token, TokenId};
 pub use user::{Source, User, UserId};
 
 pub use super::rights::{
-    Grants, Membership, QueueScope, Right, Role, Scope, TeamQueues, check_team, read_memberships, read_memberships_of,
-    write_memberships,
+    Grants, Membership, QueueScope, Right, Role, Scope, TeamQueues, check_team, read_memberships, write_memberships,
 };

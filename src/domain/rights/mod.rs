@@ -6,6 +6,4 @@ mod team;
 
 pub use grants::Grants;
 pub use role::{Right, Role, Scope};
-pub use team::{
-    Membership, QueueScope, TeamQueues, check_team, read_memberships, read_memberships_of, write_memberships,
-};
+pub use team::{Membership, QueueScope, TeamQueues, check_team, read_memberships, write_memberships};

@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     fmt,
-    str::FromStr,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -139,13 +138,16 @@ impl fmt::Display for Membership {
     }
 }
 
-impl FromStr for Membership {
-    type Err = String;
-
-    /// Without a role it is that of a viewer.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (team, role) = text.split_once('=').unwrap_or((text, Role::Viewer.as_str()));
-        let role = role.trim().parse::<Role>()?;
+impl Membership {
+    /// A text such as `payments=viewer`; without a role it is that of who has the role `otherwise`.
+    ///
+    /// # Errors
+    /// What it takes.
+    pub fn read(text: &str, otherwise: Role) -> Result<Self, String> {
+        let (team, role) = match text.split_once('=') {
+            Some((team, role)) => (team, role.trim().parse()?),
+            None => (text, otherwise.min(Role::Operator)),
+        };
         if role == Role::Admin {
             return Err("in a team one is viewer or operator; an admin sees all".to_owned());
         }
@@ -153,13 +155,13 @@ impl FromStr for Membership {
     }
 }
 
-/// The memberships in a text such as `payments=operator, texts=viewer`.
+/// The memberships in a text such as `payments=operator, texts`, each read as [`Membership::read`] does.
 ///
 /// # Errors
 /// What one takes.
-pub fn read_memberships(text: &str) -> Result<Vec<Membership>, String> {
+pub fn read_memberships(text: &str, otherwise: Role) -> Result<Vec<Membership>, String> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let mut teams = parts.map(str::parse::<Membership>).collect::<Result<Vec<_>, _>>()?;
+    let mut teams = parts.map(|part| Membership::read(part, otherwise)).collect::<Result<Vec<_>, _>>()?;
     teams.sort();
     teams.dedup_by(|later, first| {
         let is_same = later.team == first.team;
@@ -169,17 +171,6 @@ pub fn read_memberships(text: &str) -> Result<Vec<Membership>, String> {
         is_same
     });
     Ok(teams)
-}
-
-/// The same of somebody who has that role, as far as the text names none.
-///
-/// # Errors
-/// What one takes.
-pub fn read_memberships_of(role: Role, text: &str) -> Result<Vec<Membership>, String> {
-    let role = role.min(Role::Operator);
-    let named = |part: &str| if part.contains('=') { part.to_owned() } else { format!("{part}={role}") };
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    read_memberships(&parts.map(named).collect::<Vec<_>>().join(","))
 }
 
 /// The text that [`read_memberships`] reads.
@@ -236,13 +227,13 @@ mod tests {
 
     #[test]
     fn memberships_are_written_as_they_are_read() {
-        let teams = read_memberships("texts=viewer, payments,texts = operator").expect("readable");
-        assert_eq!(write_memberships(&teams), "payments=viewer, texts=operator");
-        for (role, expected) in [(Role::Viewer, "a=viewer, b=operator"), (Role::Admin, "a=operator, b=operator")] {
-            let teams = read_memberships_of(role, "a, b=operator").expect("readable");
-            assert_eq!(write_memberships(&teams), expected, "{role}");
+        let read = |text, otherwise| read_memberships(text, otherwise).map(|teams| write_memberships(&teams));
+        for (otherwise, payments) in [(Role::Viewer, "viewer"), (Role::Operator, "operator"), (Role::Admin, "operator")]
+        {
+            let expected = format!("payments={payments}, texts=operator");
+            assert_eq!(read("texts=viewer, payments,texts = operator", otherwise), Ok(expected));
         }
-        assert!(read_memberships("payments=admin").is_err() && read_memberships("a b").is_err());
-        assert_eq!(read_memberships(""), Ok(Vec::new()));
+        assert!(read("payments=admin", Role::Admin).is_err() && read("a b", Role::Viewer).is_err());
+        assert_eq!(read("", Role::Viewer), Ok(String::new()));
     }
 }

@@ -141,11 +141,15 @@ impl SettingHint {
                 let limits = [(max_length, "messages"), (message_ttl, "ms")]
                     .map(|(limit, unit)| limit.map(|n| format!("{n} {unit}")));
                 let limits = limits.into_iter().flatten().collect::<Vec<_>>().join(" and ");
-                let by =
-                    policy.as_ref().map_or_else(|| "an argument".to_owned(), |policy| format!("the policy {policy}"));
+                let mend = match policy {
+                    Some(policy) => format!(
+                        "Where the policy {policy} says so, give it a pattern that leaves the queues of dlo out, such as ^(?!dlo\\.)."
+                    ),
+                    None => "An argument of the queue or an operator policy says so.".to_owned(),
+                };
                 format!(
-                    "dlo takes its messages in, and RabbitMQ drops what waits there beyond {limits}, by {by}: while dlo is away \
-                     dead letters are lost. Give the policy a pattern that leaves the queues of dlo out, such as ^(?!dlo\\.)."
+                    "dlo takes its messages in, and RabbitMQ drops what waits there beyond {limits}: while dlo is away dead letters \
+                     are lost. {mend}"
                 )
             }
             HintKind::LeadsElsewhere { exchange, routing_key, by_argument } => {
@@ -299,8 +303,14 @@ mod tests {
             ..queue("dlo.dead-letters", Some("dlx"), None)
         };
         let other = QueueLevel { max_length: Some(20), ..queue("a", None, None) };
-        let beyond = "beyond 20 messages and 2500 ms, by the policy safety";
+        let unnamed = QueueLevel { policy: None, message_ttl: None, ..limited.clone() };
+        let beyond =
+            "beyond 20 messages and 2500 ms: while dlo is away dead letters are lost. Where the policy safety says so";
         check(&[other, limited], &[beyond, "a: It has no dead-letter exchange"]);
+        check(
+            &[unnamed],
+            &["beyond 20 messages: while dlo is away dead letters are lost. An argument of the queue or"],
+        );
     }
 
     #[test]

@@ -63,7 +63,10 @@ impl Reader {
     /// Reads a letter. `mode` says which encodings to undo; with `reveal` nothing is hidden.
     pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, mode: UnwrapMode, reveal: bool) -> Reading {
         let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
-        off_the_runtime(move || reader.ask(&letter, &confirmed, &mode, |question| library.read(question, reveal))).await
+        off_the_runtime(move || {
+            reader.ask(&letter, &confirmed, &mode, |question| library.read_to_show(question, reveal))
+        })
+        .await
     }
 
     /// Takes out of lists what is hidden by now. Titles were made when their letters came in; an error may quote a hidden
@@ -114,7 +117,7 @@ impl Reader {
         let (library, reader) = (self.library().await, self.clone());
         off_the_runtime(move || {
             let (context, mappings) = (request.context(), reader.schemas.mappings());
-            context.ask(&reader.config.type_headers, &mappings, |question| library.read(question, false))
+            context.ask(&reader.config.type_headers, &mappings, |question| library.read_to_show(question, false))
         })
         .await
     }

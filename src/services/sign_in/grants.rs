@@ -100,7 +100,7 @@ mod tests {
             name: "ada".to_owned(),
             source: Source::Password,
             role,
-            teams: read_memberships(teams).expect("memberships"),
+            teams: read_memberships(teams, Role::Operator).expect("memberships"),
             is_disabled: false,
             is_withdrawn: false,
             created_at: Timestamp::default(),

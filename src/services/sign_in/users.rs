@@ -46,6 +46,11 @@ impl Users {
         self.store.users().await
     }
 
+    /// What somebody is here; who is nobody is a viewer.
+    pub async fn role_of(&self, name: &str) -> Result<Role, StoreError> {
+        Ok(self.store.user(name).await?.map_or(Role::Viewer, |user| user.role))
+    }
+
     pub async fn add(
         &self,
         name: &str,

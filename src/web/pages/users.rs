@@ -19,13 +19,12 @@ use super::{
 };
 use crate::{
     config::AuthMode,
-    domain::access::{Membership, Role, User, read_memberships_of, write_memberships},
+    domain::access::{Membership, Role, User, read_memberships, write_memberships},
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
     web::{
         error::{WebError, codes::FaultCode},
         input::FormPairs,
-        query::Pairs,
         state::AppState,
         view::{text, time::Moment},
         visitor::CurrentUser,
@@ -111,20 +110,16 @@ pub async fn add(
     has_passwords(&app)?;
     let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
     let role: Role = pairs.need("role")?;
-    let typed = AddForm {
-        user: name.clone(),
-        role: role.to_string(),
-        teams: pairs.iter().find(|(field, _)| field == "teams").map(|(_, teams)| teams.clone()).unwrap_or_default(),
-        wrong: String::new(),
-    };
-    let (added, teams) = match take_teams(&app, role, &mut pairs)? {
+    let typed = pairs.take("teams")?.unwrap_or_default();
+    let (added, teams) = match known_teams(&app, role, &typed) {
         Ok(teams) => (app.users.add(&name, &password, (role, &teams), &by).await, write_memberships(&teams)),
         Err(why) => (Err(UsersError::Unfit(why)), String::new()),
     };
     match added {
         Err(error) if !matches!(error, UsersError::User(UserError::Store(_))) => {
             let wrong = format!("{}.", text::capitalized(&error.to_string()));
-            let page = load(&app, AddForm { wrong, ..typed }).await?;
+            let form = AddForm { user: name, role: role.to_string(), teams: typed, wrong };
+            let page = load(&app, form).await?;
             Ok(fragment::refused(page.render()?, &page.shell))
         }
         added => {
@@ -149,9 +144,8 @@ pub async fn change(
             tell(app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
         }
         "teams" => {
-            let is_them = |user: &User| user.name == name;
-            let role = app.users.all().await?.into_iter().find(is_them).map_or(Role::Viewer, |user| user.role);
-            let teams = match take_teams(&app, role, &mut pairs)? {
+            let typed = pairs.take("teams")?.unwrap_or_default();
+            let teams = match known_teams(&app, app.users.role_of(&name).await?, &typed) {
                 Ok(teams) => teams,
                 Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
             };
@@ -168,16 +162,13 @@ pub async fn change(
 }
 
 /// Those of the configuration that somebody of that role is to be in, or what is wrong with what was typed.
-fn take_teams(app: &AppState, role: Role, pairs: &mut Pairs) -> Result<Result<Vec<Membership>, String>, WebError> {
-    let text = pairs.take("teams")?.unwrap_or_default();
+fn known_teams(app: &AppState, role: Role, typed: &str) -> Result<Vec<Membership>, String> {
+    let teams = read_memberships(typed, role)?;
     let config = app.sign_in.config();
-    let known = &config.teams;
-    Ok(read_memberships_of(role, &text).and_then(|teams| {
-        match teams.iter().find(|membership| !known.contains_key(&membership.team)) {
-            Some(unknown) => Err(format!("there is no team {:?}", unknown.team)),
-            None => Ok(teams),
-        }
-    }))
+    match teams.iter().find(|membership| !config.teams.contains_key(&membership.team)) {
+        Some(unknown) => Err(format!("there is no team {:?}", unknown.team)),
+        None => Ok(teams),
+    }
 }
 
 /// Ends a token, whoever has made it.

@@ -6,7 +6,7 @@ use axum::http::{Method, header};
 use dead_letter_office::{
     config::{AuthConfig, TeamConfig},
     domain::{
-        access::{Role, read_memberships_of},
+        access::{Role, read_memberships},
         actor::Actor,
         letter::{LetterId, Status},
     },
@@ -224,7 +224,7 @@ async fn a_group_is_given_to_who_sees_it() {
         for (name, role, of) in
             [("ada", Role::Operator, "alpha"), ("ben", Role::Operator, "bravo"), ("root", Role::Admin, "")]
         {
-            let teams = read_memberships_of(role, of).unwrap();
+            let teams = read_memberships(of, role).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         let ours = alike(&desk, "alpha-orders", "x", 1).await[0];

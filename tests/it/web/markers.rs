@@ -6,7 +6,7 @@ use axum::http::Method;
 use dead_letter_office::{
     config::RetentionConfig,
     domain::{
-        access::{Role, Scope, read_memberships_of},
+        access::{Role, Scope, read_memberships},
         actor::Actor,
     },
     services::sign_in::WantedToken,
@@ -151,7 +151,7 @@ async fn a_token_of_ci_may_do_nothing_else() {
 async fn teams_have_their_own() {
     for (desk, _kept) in Desk::where_people_sign_in_on_both(&super::teams::teams()).await {
         for (name, role, teams) in [("ada", Role::Operator, "alpha"), ("root", Role::Admin, "")] {
-            let teams = read_memberships_of(role, teams).unwrap();
+            let teams = read_memberships(teams, role).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         desk.receive(dead_in("alpha-orders")).await;

@@ -9,7 +9,7 @@ use axum::http::Method;
 use dead_letter_office::{
     config::{AuthConfig, TeamConfig},
     domain::{
-        access::{Role, Scope, read_memberships_of, write_memberships},
+        access::{Role, Scope, read_memberships, write_memberships},
         activity::ActivityFilter,
         actor::Actor,
         broker::ConnectionState,
@@ -135,7 +135,7 @@ async fn worlds() -> Vec<World> {
             ("dora", Role::Operator, "alpha, bravo=viewer"),
             ("root", Role::Admin, ""),
         ] {
-            let teams = read_memberships_of(role, teams).unwrap();
+            let teams = read_memberships(teams, role).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         let ours = letter_of(&desk, "alpha").await;

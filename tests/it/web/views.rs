@@ -4,7 +4,7 @@ use axum::http::{Method, header};
 use dead_letter_office::{
     config::RetentionConfig,
     domain::{
-        access::{Role, Scope, read_memberships_of},
+        access::{Role, Scope, read_memberships},
         actor::Actor,
         letter::Status,
     },
@@ -218,7 +218,7 @@ async fn teams_share_among_themselves() {
             ("ben", Role::Operator, "bravo"),
             ("root", Role::Admin, ""),
         ] {
-            let teams = read_memberships_of(role, teams).unwrap();
+            let teams = read_memberships(teams, role).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         for queue in ["alpha-orders", "bravo-orders", "bravo-orders"] {

@@ -134,6 +134,13 @@ impl Library {
         reading
     }
 
+    /// The same for somebody who looks at it: with what has to be said that costs another look at all of it.
+    pub fn read_to_show(&self, question: &Question<'_>, reveal: bool) -> Reading {
+        let mut reading = self.read(question, reveal);
+        reading.remarks.extend(declared::repeated(&reading.unwrapped, &self.limits));
+        reading
+    }
+
     fn read_as_asked(&self, question: &Question<'_>, reveal: bool) -> Reading {
         if self.is_too_large(question.body) {
             let reading = self.unread(question, reveal);
@@ -154,7 +161,6 @@ impl Library {
         let remarks = [
             declared::no_json(question, &unwrapped),
             described.as_ref().and_then(|of| declared::no_message(&unwrapped, of, &self.limits)),
-            declared::repeated(&unwrapped, &self.limits),
         ];
         let mut reading = content::read(self, self.subject(question, unwrapped, named, described, guess), reveal);
         reading.remarks.extend(remarks.into_iter().flatten());

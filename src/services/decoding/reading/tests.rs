@@ -256,7 +256,7 @@ fn what_is_declared_as_json_and_is_not_has_a_remark() {
 
 #[test]
 fn what_is_in_an_object_twice_has_a_remark() {
-    let remarks = |body: &[u8]| library(&[]).read(&Letter::new(body).question(), false).remarks.concat();
+    let remarks = |body: &[u8]| library(&[]).read_to_show(&Letter::new(body).question(), false).remarks.concat();
     let twice = remarks(b"{\"total\": 5,\n \"total\": 500}");
     assert!(twice.starts_with("In line 2, column 2, a key stands a second time"), "{twice}");
     assert_eq!(remarks(b"{\"total\": 5, \"tax\": {\"total\": 1}}"), "");

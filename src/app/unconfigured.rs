@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A sentence for each such broker.
-pub async fn leftovers(store: &StoreReader, config: &Config) -> Result<Vec<String>, StoreError> {
+pub async fn unconfigured(store: &StoreReader, config: &Config) -> Result<Vec<String>, StoreError> {
     let mut letters: BTreeMap<String, u64> = BTreeMap::new();
     for facet in store.facets().await? {
         let may_be_sent = matches!(facet.status, Status::Open | Status::Scheduled);
