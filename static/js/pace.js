@@ -3,11 +3,12 @@ import { all, on, one } from "./dom.js";
 
 const says = (form) => {
   const button = form.querySelector("[data-does]");
-  const way = form.querySelector("[name=pace]:checked");
-  if (!button || !way) return;
-  // It may be folded away.
-  const edit = form.querySelector("[name=merge_patch]")?.value.trim();
-  button.textContent = way.dataset.says.replace("#", form.querySelector("[name=first]").value) + (edit ? ", edited" : "");
+  const way = form.querySelector("[name=pace]:checked"); // none where it is better to wait
+  if (!button || !form.querySelector("[name=pace]")) return;
+  button.dataset.usual ??= button.textContent.trim();
+  const does = way?.dataset.says.replace("#", form.querySelector("[name=first]").value) ?? button.dataset.usual;
+  const edit = form.querySelector("[name=merge_patch]")?.value.trim(); // perhaps folded away
+  button.textContent = does + (edit ? ", edited" : "");
 };
 
 on("input", "[name=merge_patch]", (edit) => says(edit.form));

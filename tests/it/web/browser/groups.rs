@@ -166,6 +166,9 @@ async fn what_was_chosen_for_a_retry_stays_when_something_else_is_done() {
     scene.reads("#group-state .mark-phase", "acknowledged").await;
     scene.reads("[data-does]", "Send 2 first").await;
     scene.sees("document.querySelector('[value=canary]').checked").await;
+    scene.click(".confirm-edit > summary").await;
+    scene.types("#merge-patch", "{\"paid\": true}").await;
+    scene.reads("[data-does]", "Send 2 first, edited").await;
     scene.check_quiet().await;
 }
 
