@@ -9,7 +9,7 @@ import "./requests.js";
 import "./rows.js";
 import "./times.js";
 
-// What only some pages have is fetched when there is something of it.
+// What only some pages have is fetched when there is something of it. Whoever uses a page by a program waits for it.
 const PARTS = {
   chart: ".chart-bars",
   edit: "#text",
@@ -18,7 +18,8 @@ const PARTS = {
   payload: "#payload",
   unsaved: "[data-unsaved]",
 };
-const fetchParts = () => Object.entries(PARTS).forEach(([name, at]) => one(at) && import(`./${name}.js`));
+export const fetchParts = () =>
+  Promise.all(Object.entries(PARTS).map(([name, at]) => one(at) && import(`./${name}.js`)));
 
 document.addEventListener("htmx:afterSettle", fetchParts);
 fetchParts();

@@ -61,10 +61,11 @@ const open = (field, answer) => {
 
 const ask = async (field) => {
   const question = (asked += 1);
-  const query = new URLSearchParams({ q: field.value, at: field.selectionStart });
+  const { value, selectionStart } = field;
+  const query = new URLSearchParams({ q: value, at: selectionStart });
   const response = await fetch(`/letters/completions?${query}`).catch(() => null);
   const answer = response?.ok ? await response.json() : { items: [] };
-  if (question === asked && document.activeElement === field) open(field, answer);
+  if (question === asked && document.activeElement === field) open(field, { ...answer, value });
 };
 
 // Nothing is offered where nothing was begun, so that Tab leads on.
@@ -72,15 +73,17 @@ const isBegun = ({ value, selectionStart }) => /[^\s(-]$/.test(value.slice(0, se
 
 const askSoon = (field) => {
   clearTimeout(pause);
+  asked += 1; // an answer that is still to come is one to less than was typed
   if (isBegun(field)) pause = setTimeout(() => ask(field), PAUSE);
   else close();
 };
 
 const take = (place) => {
-  const [field, { from, to, items }] = [box, found];
+  const [field, { from, to, items, value }] = [box, found];
   const { text } = items[place];
   const isWhole = !/[:.]$/.test(text);
-  field.setRangeText(text + (isWhole && to >= field.value.length ? " " : ""), from, to, "end");
+  const end = to + field.value.length - value.length; // with what was typed since
+  field.setRangeText(text + (isWhole && end >= field.value.length ? " " : ""), from, end, "end");
   close();
   if (!isWhole) ask(field);
 };

@@ -9,10 +9,13 @@ use std::{
 };
 
 use rustls::CertificateError;
+use tokio::sync::oneshot;
 
 use super::{tls::read_certificates, uri::DEFAULT_HEARTBEAT, *};
 
 const SECRET: &str = "s3cret";
+/// What a client says first.
+const HEADER: &[u8] = b"AMQP\0\0\x09\x01";
 
 async fn failure(uri: &str) -> ConnectError {
     let error = connect(uri, "test", None).await.unwrap_err();
@@ -21,21 +24,27 @@ async fn failure(uri: &str) -> ConnectError {
 }
 
 /// A server for one client: says something, and then listens until the client goes away.
-fn serve(greeting: &'static [u8]) -> (u16, JoinHandle<Vec<u8>>) {
+struct Served {
+    port: u16,
+    /// The client has said as much as AMQP's header.
+    is_greeted: oneshot::Receiver<()>,
+    heard: JoinHandle<Vec<u8>>,
+}
+
+fn serve(greeting: &'static [u8]) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
+    let (greeted, is_greeted) = oneshot::channel();
     let heard = std::thread::spawn(move || {
         let mut client = listener.accept().unwrap().0;
         client.write_all(greeting).unwrap();
         let mut heard = Vec::new();
+        (&client).take(HEADER.len() as u64).read_to_end(&mut heard).unwrap();
+        _ = greeted.send(());
         client.read_to_end(&mut heard).unwrap();
         heard
     });
-    (port, heard)
-}
-
-fn unused_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    Served { port, is_greeted, heard }
 }
 
 #[tokio::test]
@@ -87,7 +96,7 @@ async fn the_timeout_may_be_absurd() {
 
 #[tokio::test]
 async fn a_closed_port_is_unreachable() {
-    let error = failure(&format!("amqp://guest:s3cret@127.0.0.1:{}/%2f", unused_port())).await;
+    let error = failure("amqp://guest:s3cret@127.0.0.1:1/%2f").await;
     assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
 }
 
@@ -99,7 +108,7 @@ async fn an_unknown_name_is_told_apart() {
 
 #[tokio::test]
 async fn something_else_than_a_broker_is_told_apart() {
-    let (port, _heard) = serve(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    let Served { port, .. } = serve(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let error = failure(&format!("amqp://guest:s3cret@127.0.0.1:{port}/%2f")).await;
     assert!(matches!(error, ConnectError::NotAmqp { .. }), "{error}");
 }
@@ -107,27 +116,31 @@ async fn something_else_than_a_broker_is_told_apart() {
 /// lapin's I/O thread is told, too: the server sees the connection end.
 #[tokio::test]
 async fn silence_ends_the_attempt_and_the_socket() {
-    for (scheme, step) in [("amqp", Step::Amqp), ("amqps", Step::Tls)] {
-        let (port, heard) = serve(b"");
-        let uri = format!("{scheme}://guest:s3cret@127.0.0.1:{port}/%2f?connection_timeout=100");
+    let silent = async |scheme: &str, step| {
+        let Served { port, heard, .. } = serve(b"");
+        // lapin's thread needs a processor meanwhile.
+        let uri = format!("{scheme}://guest:s3cret@127.0.0.1:{port}/%2f?connection_timeout=3000");
         let error = failure_with_some_ca(&uri).await;
         assert!(matches!(error, ConnectError::TimedOut { step: at, .. } if at == step), "{error}");
         assert!(!heard.join().unwrap().is_empty());
-    }
+    };
+    tokio::join!(silent("amqp", Step::Amqp), silent("amqps", Step::Tls));
 }
 
 #[tokio::test]
 async fn a_dropped_attempt_closes_its_socket() {
-    let (port, heard) = serve(b"");
+    let Served { port, is_greeted, heard } = serve(b"");
     let uri = format!("amqp://guest:s3cret@127.0.0.1:{port}/%2f");
-    let attempt = connect(&uri, "test", None);
-    tokio::time::timeout(Duration::from_millis(100), attempt).await.unwrap_err();
-    assert_eq!(heard.join().unwrap(), b"AMQP\0\0\x09\x01");
+    tokio::select! {
+        outcome = connect(&uri, "test", None) => panic!("nobody answers: {:?}", outcome.err()),
+        greeted = is_greeted => greeted.unwrap(),
+    }
+    assert_eq!(heard.join().unwrap(), HEADER);
 }
 
 #[tokio::test]
 async fn plain_amqp_is_no_tls() {
-    let (port, _heard) = serve(b"AMQP\0\0\x09\x01");
+    let Served { port, .. } = serve(HEADER);
     let error = failure_with_some_ca(&format!("amqps://guest:s3cret@127.0.0.1:{port}/%2f")).await;
     assert!(error.to_string().contains("TLS is not spoken"), "{error}");
 }

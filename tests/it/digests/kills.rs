@@ -82,6 +82,9 @@ impl<'a> World<'a> {
     }
 
     async fn has_died(&mut self) {
+        // What it had sent before is read by then.
+        let elsewhere = reqwest::Url::parse(&self.slack.webhook_url()).unwrap().join("/").unwrap();
+        crate::support::http().build().unwrap().get(elsewhere).send().await.unwrap();
         let marked: BTreeSet<String> = self
             .made()
             .await

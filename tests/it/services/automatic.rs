@@ -102,14 +102,14 @@ async fn the_database_tells_what_happened_in_each_round() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let server = server(&database, &vhost, vec![policy([1], Via::Database)]).await;
-    let orders = Service::start(&vhost, "orders").await;
+    let (orders, begun) = (Service::start(&vhost, "orders").await, server.clock.now());
     orders.fail("body").await;
     orders.reject().await;
     server.await_count(Status::Open, 1).await;
     let letter = server.await_letter().await;
     let round = [Event::RetryScheduled, Event::Retried, Event::FailedAgain];
     assert_eq!(server.events(letter.summary.id).await, [&[Event::Received][..], &round].concat());
-    let counts = server.store.retry_counts(server.clock.now()).await.unwrap();
+    let counts = server.store.retry_counts(begun).await.unwrap();
     let counts: Vec<_> =
         counts.iter().map(|counts| (counts.failures, counts.failed, counts.retried, counts.exhausted)).collect();
     assert_eq!(counts, [(1, 1, 1, 0), (2, 1, 0, 1)]);
@@ -121,10 +121,11 @@ async fn what_waits_in_the_broker_needs_no_letter() {
     let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let server = server(&database, &vhost, vec![policy([50, 50], Via::Broker)]).await;
     let orders = Service::start(&vhost, "orders").await;
-    delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], server.clock.now()).await;
+    let begun = server.clock.now();
+    delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], begun).await;
     orders.fail("body").await;
     orders.work().await;
-    let told = async || !server.store.retry_counts(server.clock.now()).await.unwrap().is_empty();
+    let told = async || !server.store.retry_counts(begun).await.unwrap().is_empty();
     wait_until("the database to be told the numbers", PATIENCE, told).await;
     assert_eq!(server.count().await, 0);
 }
@@ -150,11 +151,11 @@ async fn what_would_wait_in_a_new_queue_of_the_broker_waits_in_the_database() {
 
         let delay_queue = || names::delay_queue(&Destination::straight_to("new").after(hour, clock.now())).unwrap();
         assert_eq!(vhost.depth(&delay_queue()).await, 0);
-        server.advance(hour);
+        server.advance(2 * hour);
         let back = new.work().await;
         assert_eq!((header(&back, "dlo-attempts").as_deref(), &*back.data), (Some("1"), &b"first"[..]));
         server.await_count(Status::Retried, 1).await;
-        let counts = server.store.retry_counts(clock.now().minus(hour)).await.unwrap();
+        let counts = server.store.retry_counts(clock.now().minus(2 * hour)).await.unwrap();
         let counts = counts.iter().find(|counts| counts.queue.as_deref() == Some("new")).unwrap();
         assert_eq!((counts.failures, counts.failed, counts.retried, counts.exhausted), (1, 1, 1, 0));
         wait_until("later ones to wait in the broker", PATIENCE, async || {

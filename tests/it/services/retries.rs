@@ -218,6 +218,8 @@ async fn what_would_hinder_a_retry_stays_in_the_database() {
 
     server.retry(&[letter.summary.id]).await;
     let came = orders.work().await;
+    // The confirm is one of all queues that it went to.
+    server.await_status(letter.summary.id, Status::Retried).await;
     let headers = came.properties.headers().clone().unwrap();
     let names: Vec<&str> = headers.inner().keys().map(|name| name.as_str()).collect();
     assert_eq!(names, ["dlo-attempts", "dlo-id", "dlo-queue", "dlo-rounds"]);

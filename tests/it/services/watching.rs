@@ -1,6 +1,6 @@
 //! The watch at work: from a real broker's management API to incidents, across restarts and among several servers.
 
-use std::{net::TcpListener, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use amqp_message::{glob::Globs, time::Timestamp};
 use dead_letter_office::{
@@ -122,8 +122,7 @@ async fn incidents_ever(database: &TestDatabase, key: &str) -> i64 {
 
 /// One that nobody answers.
 fn nowhere(vhost: &Vhost) -> Management {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    Management::new(&format!("http://127.0.0.1:{port}"), vhost.name(), http().build().unwrap()).unwrap()
+    Management::new("http://127.0.0.1:1", vhost.name(), http().build().unwrap()).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -98,7 +98,8 @@ async fn a_server_that_shuts_down_is_an_outage() {
     sqlx::query("LOCK TABLE letters").execute(&mut *lock).await.unwrap();
     let kill = async {
         waiting(server, 1).await;
-        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND datname = current_database()";
         sqlx::query(kill).execute(&mut *lock).await.unwrap();
     };
     let order = order(&DISCARD, std::slice::from_ref(&letter));

@@ -24,11 +24,12 @@ pub mod slack_rules;
 pub mod small_disk;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     env,
     io::Write,
     path::PathBuf,
     process::{Command, Stdio},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -132,9 +133,12 @@ fn skip(why: &str) {
 }
 
 /// A port of loopback for a server that goes away and comes back: below the range from which Linux takes the ports of
-/// outgoing connections, so that none of these takes it meanwhile.
+/// outgoing connections, so that none of these takes it meanwhile, and never given twice.
 pub fn free_port() -> u16 {
-    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let is_free = |port: &u16| {
+        std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok() && GIVEN.lock().expect("no panic").insert(*port)
+    };
     std::iter::repeat_with(|| fastrand::u16(10_000..32_000)).take(100).find(is_free).expect("a free port")
 }
 

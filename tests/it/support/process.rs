@@ -173,13 +173,16 @@ impl Leashed {
         assert!(status.is_ok_and(|status| status.success()), "SIG{signal} could not be sent");
     }
 
-    /// Waits until the command has ended by itself.
+    /// Waits until the command has ended by itself, and all is read that it has printed.
     ///
     /// # Panics
     /// When it has not in time.
     #[track_caller]
     pub fn exited(&mut self, timeout: Duration) -> impl Future<Output = ExitStatus> {
-        wait_for("the process to end", timeout, async || self.child.try_wait().expect("the child can be waited for"))
+        wait_for("the process to end", timeout, async || {
+            let status = self.child.try_wait().expect("the child can be waited for");
+            status.filter(|_| self.output.lock().ended)
+        })
     }
 
     /// Ends the command now, by SIGKILL unless it has a [`Leash::grace`], and waits until it is dead.

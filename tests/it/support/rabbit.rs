@@ -54,6 +54,9 @@ pub struct Rabbit {
 /// A doomed node, in the hands of one test; others have to wait for it.
 pub type Doomed = MappedMutexGuard<'static, Rabbit>;
 
+/// The manager of events answers once it has told all connections of an alarm.
+const IS_TOLD: &str = "rabbit_alarm:get_alarms()";
+
 impl Rabbit {
     /// The node that nearly all tests share; `None` where tests for it may be skipped. It listens for `amqps` beside
     /// the plain protocol, with a certificate for `localhost`.
@@ -151,7 +154,7 @@ impl Rabbit {
     pub fn memory_alarm(&mut self, raised: bool) {
         let watermark = if raised { "0.0000001" } else { "0.4" };
         self.is_disturbed = true;
-        self.endpoint.eval(&format!("vm_memory_monitor:set_vm_memory_high_watermark({watermark})"));
+        self.endpoint.eval(&format!("vm_memory_monitor:set_vm_memory_high_watermark({watermark}), {IS_TOLD}"));
         self.is_disturbed = raised;
     }
 
@@ -159,7 +162,7 @@ impl Rabbit {
     pub fn disk_alarm(&mut self, raised: bool) {
         let keep_free = if raised { 9_000_000_000_000_000_u64 } else { 50_000_000 };
         self.is_disturbed = true;
-        self.endpoint.eval(&format!("rabbit_disk_monitor:set_disk_free_limit({keep_free})"));
+        self.endpoint.eval(&format!("rabbit_disk_monitor:set_disk_free_limit({keep_free}), {IS_TOLD}"));
         self.is_disturbed = raised;
     }
 }

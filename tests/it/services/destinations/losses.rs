@@ -7,6 +7,7 @@ use dead_letter_office::{
     clock::Clock,
     domain::{letter::LetterId, retry::Destination},
     rabbitmq::{PublishOutcome, names},
+    services::intake::IntakeSource,
 };
 use failure_conventions::{dlo_headers, dlo_queues};
 use reqwest::Method;
@@ -86,12 +87,16 @@ async fn what_finds_its_target_gone_becomes_an_obituary() {
     let mut sender = Sender::at(&vhost).await;
     let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
     for destination in [orders(), orders().with_key("order.placed")] {
+        // Nobody takes what is due until the queue is gone.
+        let idle = AppState::begin(&sender.database.url, Clock::system(), []).await;
+        std::mem::replace(&mut sender.returns, idle).close().await;
         vhost.declare_queue("orders", json!({})).await;
         let mut retry =
             outgoing(&destination.after(LONG, now()), &Message { body: b"body".into(), ..Message::default() });
         dlo_headers::write_address(&mut retry.message.headers, "events", "order.placed");
         assert_eq!(sender.send_together(vec![retry.clone()]).await, [PublishOutcome::Confirmed]);
         vhost.delete_queue("orders").await;
+        sender.returns.attend(vec![IntakeSource::Due], MAIN, broker(vhost.amqp_url()));
 
         let obituary = obituaries.next().await;
         let why = error(&obituary);
@@ -176,7 +181,10 @@ async fn what_is_being_sent_back_is_not_cut_short_when_another_queue_is_deleted(
 
     rabbit.memory_alarm(true);
     let server = AppState::begin(&sender.database.url, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
-    wait_until("it to be on its way back", PATIENCE, async || unacknowledged(&vhost, dlo_queues::DUE).await > 0).await;
+    // All are taken, and the message cannot be through.
+    let is_on_its_way =
+        async || vhost.depth(dlo_queues::DUE).await == 0 && unacknowledged(&vhost, dlo_queues::DUE).await > 0;
+    wait_until("it to be on its way back", PATIENCE, is_on_its_way).await;
     let is_consumed = async || vhost.consumers(OBITUARIES).await == 1;
     wait_until("obituaries to be consumed", PATIENCE, is_consumed).await;
     vhost.delete_queue(OBITUARIES).await;

@@ -10,7 +10,7 @@ use super::{
         run::{PATIENCE, serve},
         service::Service,
     },
-    scene::Scene,
+    scene::{Scene, told_to_other_processes},
     typing::Key,
 };
 use crate::support::{browser::Browser, process::wait_until, rabbit::Rabbit};
@@ -141,6 +141,7 @@ async fn the_actions_of_a_group_are_about_as_many_as_its_page_says() {
     scene.open(&group_of(&desk, ids[0]).await).await;
     scene.reads(".group-actions", "Retry 2").await;
     let new = alike(&desk, "orders", "x", 1).await[0];
+    told_to_other_processes(&desk).await;
     scene.reads("#about", "3 open").await;
     scene.reads(".group-actions", "Set importance of 3 open").await;
     scene.reads(".group-actions", "Retry 3").await;

@@ -39,9 +39,14 @@ const WATCH: &str = "
 ";
 
 /// Whether the page is there with its scripts, and nothing of it is just being fetched or put in. htmx marks what is, and
-/// what it has put in listens to nothing before that mark is gone.
-const AT_REST: &str = "document.readyState === 'complete'
-    && !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, .htmx-added')";
+/// what it has put in listens to nothing before that mark is gone. What only some pages have comes after the page.
+const AT_REST: &str = "(async () => {
+    const isIdle = () => document.readyState === 'complete'
+        && !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, .htmx-added');
+    const scripts = document.querySelector('script[type=module][src*=\"/app.js\"]');
+    if (isIdle() && scripts && window.htmx) await (await import(scripts.src)).fetchParts();
+    return isIdle();
+})()";
 
 /// Where the page is, and what it says of its requests and of the server.
 const SAID: &str = "location.pathname + location.search + ['#connection', '#health', '#busy', '#toasts']
@@ -284,4 +289,10 @@ pub fn fresh(queue: &str, seconds_ago: u64) -> Dead {
 /// Letters in that queue, the first one the newest.
 pub async fn letters(desk: &Desk, queue: &str, n: u64) -> Vec<LetterId> {
     desk.receive_all(super::super::desk::MAIN, (0..n).map(|i| fresh(queue, 10 + i).body("{\"n\": 1}")).collect()).await
+}
+
+/// Has every server on that database hear of what was done before: on SQLite another process is noticed by the counts of
+/// letters alone, which nothing changes that is done with groups.
+pub async fn told_to_other_processes(desk: &Desk) {
+    letters(desk, "told", 1).await;
 }

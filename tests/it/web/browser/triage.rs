@@ -5,7 +5,7 @@ use super::{
         desk::{Desk, MAIN},
         groups::{failed_with, group_of, sort},
     },
-    scene::{Scene, fresh},
+    scene::{Scene, fresh, told_to_other_processes},
     typing::Key,
 };
 use dead_letter_office::domain::{
@@ -121,6 +121,7 @@ async fn what_was_set_aside_comes_again_and_says_so() {
     let dead = |queue: &str| failed_with(fresh(queue, 0), "no disk");
     desk.receive_all(MAIN, vec![dead("q0"), dead("q1")]).await;
     sort(&desk).await;
+    told_to_other_processes(&desk).await;
     scene.click(".list-news").await;
     scene.counts(".mark-regressed", 2).await;
     scene.reads("main", "regressed after").await;
@@ -135,8 +136,7 @@ async fn what_was_set_aside_comes_again_and_says_so() {
     let at = dead_letter_office::clock::Clock::system().now();
     let order = dead_letter_office::store::GroupOrder { ids: &[id], command: &command, by: &by, at };
     desk.store.act_on_groups(&order, &expected).await.unwrap();
-    // On SQLite another process is noticed by the counts of letters.
-    desk.receive_all(MAIN, vec![dead("q1")]).await;
+    told_to_other_processes(&desk).await;
     scene.reads(".state-said", "acknowledged by ada").await;
     scene.check_quiet().await;
 }

@@ -41,7 +41,9 @@ async fn a_file_that_breaks_later_leaves_the_rules_as_they_are() {
     let first = page().await;
     assert!(first.contains("rules.toml") && !first.contains("action=\"/rules/remove\""), "{first}");
     assert!(!first.contains("class=\"btn-primary\">Save"), "nothing can be saved");
-    fs::write(server.file("rules.toml"), "[[rule]").unwrap();
+    // At one stroke: while it is being written it is empty, and right.
+    fs::write(server.file("written.toml"), "[[rule]").unwrap();
+    fs::rename(server.file("written.toml"), server.file("rules.toml")).unwrap();
     has("The file has an error.").await;
     assert!(page().await.contains("texts"));
     let refused =

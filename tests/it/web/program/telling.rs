@@ -60,6 +60,8 @@ async fn what_is_critical_reaches_people_once_and_is_over_when_it_is_dealt_with(
     assert!(slack.complaints().is_empty(), "{:?}", slack.complaints());
     let kinds: Vec<_> = webhook.events().iter().map(|event| event["type"].clone()).collect();
     assert_eq!(kinds, ["incident.opened", "incident.resolved"]);
-    let metrics = server.get("/metrics").await.text().await.unwrap();
-    assert!(metrics.contains("dlo_notifications_total{channel=\"pagerduty\",outcome=\"delivered\"} 2"), "{metrics}");
+    // It counts them once it has read the answers.
+    let counted = "dlo_notifications_total{channel=\"pagerduty\",outcome=\"delivered\"} 2";
+    let is_counted = async || server.get("/metrics").await.text().await.unwrap().contains(counted);
+    wait_until(counted, PATIENCE, is_counted).await;
 }
