@@ -57,10 +57,23 @@ impl BrokerConfig {
     pub fn address(&self) -> String {
         let Ok(url) = Url::parse(self.url.reveal()) else { return "an unreadable address".to_owned() };
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        let vhost = url.path().trim_start_matches('/').replace("%2f", "/").replace("%2F", "/");
-        let vhost = if vhost.is_empty() { "/".to_owned() } else { vhost };
-        format!("{}{port}, vhost {vhost}", url.host_str().unwrap_or_default())
+        format!("{}{port}, vhost {}", url.host_str().unwrap_or_default(), vhost(&url))
     }
+
+    /// Whether both are one vhost, as far as their addresses say.
+    pub(super) fn is_same_vhost(&self, other: &Self) -> bool {
+        let place = |broker: &Self| {
+            let url = Url::parse(broker.url.reveal()).ok()?;
+            let usual = if url.scheme() == "amqps" { 5671 } else { 5672 };
+            Some((url.host_str()?.to_ascii_lowercase(), url.port().unwrap_or(usual), vhost(&url)))
+        };
+        place(self).is_some_and(|here| place(other) == Some(here))
+    }
+}
+
+fn vhost(url: &Url) -> String {
+    let vhost = url.path().trim_start_matches('/').replace("%2f", "/").replace("%2F", "/");
+    if vhost.is_empty() { "/".to_owned() } else { vhost }
 }
 
 fn amqp_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {

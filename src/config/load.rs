@@ -1,7 +1,9 @@
 //! Reading the file and the environment.
 
 use std::{
+    collections::BTreeMap,
     fmt::Display,
+    ops::Bound,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -9,7 +11,7 @@ use std::{
 use ::config::{File, FileFormat, builder::DefaultState};
 use thiserror::Error;
 
-use super::{AuthMode, Config, effective::Effective, environment::Variables};
+use super::{AuthMode, BrokerConfig, Config, effective::Effective, environment::Variables};
 
 /// What is read where no `--config` is given, if it is there.
 const DEFAULT_FILE: &str = "dlo.toml";
@@ -214,10 +216,25 @@ fn check(config: &Config) -> Result<(), String> {
              retried and what comes into the other is not"
         ));
     }
+    check_vhosts(&config.brokers)?;
     if config.watch.every < SOONEST_LOOK {
         return refuse(
             "watch.every: it takes at least 1s; more often than the broker collects its statistics says nothing new",
         );
+    }
+    Ok(())
+}
+
+/// Each would take what is the other's: the queues in which retries wait have one name in every vhost.
+fn check_vhosts(brokers: &BTreeMap<String, BrokerConfig>) -> Result<(), String> {
+    for (name, broker) in brokers {
+        let others = brokers.range::<String, _>((Bound::Unbounded, Bound::Excluded(name)));
+        if let Some((first, _)) = others.into_iter().find(|(_, other)| other.is_same_vhost(broker)) {
+            return Err(format!(
+                "brokers.{name}.url: it leads to the vhost of brokers.{first} ({}); one table is enough for each vhost",
+                broker.address()
+            ));
+        }
     }
     Ok(())
 }
@@ -238,5 +255,23 @@ mod tests {
         assert!(same.contains("brokers.main.obituary_queue: it is the dead_letter_queue, too"), "{same}");
         let often = mistake("DLO_WATCH__EVERY", "500ms");
         assert!(often.contains("watch.every: it takes at least 1s"), "{often}");
+    }
+
+    #[test]
+    fn two_brokers_are_not_one_vhost() {
+        let load_both = |other: &str| {
+            let main = ("DLO_BROKERS__MAIN__URL".to_owned(), "amqp://a:b@RabbitMQ.example".to_owned());
+            let other = ("DLO_BROKERS__OTHER__URL".to_owned(), other.to_owned());
+            load(Some(Path::new("/dev/null")), [main, other].into_iter())
+        };
+        for other in ["amqp://c:d@rabbitmq.example:5672/%2f", "amqp://c:d@rabbitmq.example?heartbeat=5"] {
+            let refused = load_both(other).unwrap_err().to_string();
+            assert!(refused.contains("brokers.other.url: it leads to the vhost of brokers.main"), "{refused}");
+            assert!(!refused.contains("c:d"), "{refused}");
+        }
+        for other in ["amqp://c:d@rabbitmq.example/eu", "amqps://c:d@rabbitmq.example", "amqp://c:d@rabbitmq2.example"]
+        {
+            load_both(other).unwrap();
+        }
     }
 }

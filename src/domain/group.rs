@@ -63,6 +63,8 @@ pub struct Group {
     pub note: Option<Note>,
     /// How far people are with it.
     pub state: GroupState,
+    /// The group in whose incident it is told, as long as that is open: its letters were in that one when it began.
+    pub told_as: Option<GroupId>,
 }
 
 impl Group {

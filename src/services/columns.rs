@@ -4,7 +4,7 @@
 //! one page, and of those whose bodies are small.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -77,6 +77,26 @@ pub async fn in_letters(
     }
     let mut found: Vec<Found> = found.into_values().collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.letters));
+    Ok(found)
+}
+
+/// What letters say in one column, and how many say it; of most letters first. What is too long for a list is left out.
+pub async fn values_of_column(
+    store: &StoreReader,
+    reader: &Reader,
+    letters: &[LetterSummary],
+    column: &Column,
+) -> Result<Vec<(String, u64)>, StoreError> {
+    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    for (_, values) in look_into(store, reader, letters, values_of).await? {
+        let is_short = |value: &Value| !value.text.is_empty() && shortened(&value.text) == value.text;
+        let its = values.into_iter().filter(|value| value.path == column.path() && is_short(value));
+        for text in its.map(|value| value.text).collect::<BTreeSet<_>>() {
+            *found.entry(text).or_default() += 1;
+        }
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(_, letters)| std::cmp::Reverse(*letters));
     Ok(found)
 }
 

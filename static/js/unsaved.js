@@ -12,7 +12,8 @@ let goOn = null; // what was about to be done
 const isUnsaved = () => {
   const edited = form();
   if (!edited || edited === sent) return false;
-  return "changed" in edited.dataset || all("input, select, textarea", edited).some(isChanged);
+  const isRefused = "changed" in edited.dataset || one(".form-wrong, .form-conflict", edited);
+  return isRefused || all("input, select, textarea", edited).some(isChanged);
 };
 
 const ask = (event, element, go) => {
@@ -24,7 +25,7 @@ const ask = (event, element, go) => {
 
 const leads = (link, event) =>
   !link.target && !link.hasAttribute("download") && !(event.button || event.ctrlKey || event.metaKey || event.shiftKey) &&
-  !(link.hash && link.pathname === location.pathname);
+  !(link.hash && link.pathname === location.pathname && link.search === location.search);
 
 // Before anything else hears of it.
 document.addEventListener(

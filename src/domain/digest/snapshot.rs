@@ -150,6 +150,7 @@ mod tests {
     fn group(open: [u64; 4], [sent, failed_again]: [u64; 2]) -> Group {
         Group {
             state: Default::default(),
+            told_as: None,
             id: id(1),
             key: GroupKey {
                 broker: "main".to_owned(),

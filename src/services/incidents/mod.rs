@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use amqp_message::time::Timestamp;
 pub use group_watch::GroupWatch;
-use parts::parts_as_one;
+use parts::told_as_one;
 pub use settings::Settings;
 use storms::{Newcomer, Storms, is_of_group};
 
@@ -41,6 +41,14 @@ use crate::{
 
 /// What keys of groups begin with.
 const GROUP: &str = "group:";
+
+fn key(group: GroupId) -> String {
+    format!("{GROUP}{group}")
+}
+
+fn group_of(key: &str) -> Option<GroupId> {
+    key.strip_prefix(GROUP)?.parse().ok()
+}
 
 /// Opens, repeats and ends incidents; cheap to clone.
 #[derive(Clone)]
@@ -88,10 +96,12 @@ impl Incidents {
         let mut open: BTreeMap<String, IncidentRecord> =
             others.into_iter().map(|record| (record.incident.key.clone(), record)).collect();
         let mut newcomers = Vec::new();
-        for group in self.concerning().await? {
+        let has_incident = |group: GroupId| open.contains_key(&key(group)) || storms.has(&key(group));
+        for (told_as, group) in told_as_one(self.concerning().await?, has_incident) {
             let Some(importance) = self.importance(&group) else { continue };
             let acknowledged_at = acknowledged::acknowledged_at(&group);
-            let Some(incident) = storms.take(self.of_group(&group, importance, now), acknowledged_at) else { continue };
+            let incident = self.of_group(told_as, &group, importance, now);
+            let Some(incident) = storms.take(incident, acknowledged_at) else { continue };
             let (key, is_quiet) = (incident.key.clone(), self.is_quiet(importance, now));
             let told = match open.remove(&key) {
                 Some(was) if was.told_at.is_some() || is_quiet => {
@@ -138,7 +148,7 @@ impl Incidents {
         }
         let phases = Group::TO_DO.to_vec();
         let filter = GroupFilter { only_open: true, phases, importances, ..GroupFilter::default() };
-        Ok(parts_as_one(self.store.matching_groups(&filter).await?))
+        self.store.matching_groups(&filter).await
     }
 
     /// The channels that want to hear of that.
@@ -156,19 +166,14 @@ impl Incidents {
         counts.find(|(importance, n)| *n > 0 && self.is_wanted(**importance)).map(|(is, _)| *is)
     }
 
-    fn of_group(&self, group: &Group, importance: Importance, now: Timestamp) -> Incident {
+    fn of_group(&self, told_as: GroupId, group: &Group, importance: Importance, now: Timestamp) -> Incident {
         let href = self.settings.now().public_url.join(&format!("groups/{}", group.id));
-        wording::of_group(
-            format!("{GROUP}{}", group.id),
-            group,
-            importance,
-            href.map(String::from).unwrap_or_default(),
-            now,
-        )
+        wording::of_group(key(told_as), group, importance, href.map(String::from).unwrap_or_default(), now)
     }
 
     async fn open(&self, incident: &Incident, now: Timestamp) -> Result<bool, StoreError> {
         let id = ids::uuid(now);
+        self.tell_apart(&incident.key).await?;
         if self.is_quiet(incident.importance, now) {
             return self.store.open_incident(id, incident, None).await;
         }
@@ -182,6 +187,12 @@ impl Incidents {
             self.outbox.notify();
         }
         Ok(opened)
+    }
+
+    /// What was told as this group was told of an incident that is over.
+    async fn tell_apart(&self, key: &str) -> Result<(), StoreError> {
+        let Some(group) = group_of(key) else { return Ok(()) };
+        self.store.tell_apart(group).await
     }
 
     /// Notifies of an incident that is open: for the first time after quiet hours, to more people when it has become more important,
@@ -258,9 +269,8 @@ impl Incidents {
 
     /// Open letters of a group that somebody has set aside, or that has fewer important ones; of all else none are left.
     async fn still_open(&self, incident: &Incident) -> Result<u64, StoreError> {
-        let group = incident.key.strip_prefix(GROUP).and_then(|id| id.parse::<GroupId>().ok());
-        let groups = self.store.groups_by_id(group.as_slice()).await?;
-        Ok(groups.iter().map(Group::n_open).sum())
+        let Some(group) = group_of(&incident.key) else { return Ok(0) };
+        Ok(self.store.groups_told_as(group).await?.iter().map(Group::n_open).sum())
     }
 
     fn is_quiet(&self, importance: Importance, now: Timestamp) -> bool {

@@ -58,6 +58,12 @@ impl Storms {
         None
     }
 
+    /// Whether a group belongs to one.
+    pub fn has(&self, group: &str) -> bool {
+        let has = |of: &Storm| of.groups.binary_search_by(|key| (**key).cmp(group)).is_ok();
+        self.0.iter().any(|storm| storm.record.incident.storm.as_ref().is_some_and(has))
+    }
+
     fn gathering(&mut self, importance: Importance, now: Timestamp) -> Option<&mut OpenStorm> {
         self.0.iter_mut().find(|storm| {
             let incident = &storm.record.incident;
@@ -126,6 +132,9 @@ impl Incidents {
         for was in many.iter().filter_map(|new| new.record.as_ref()) {
             // Nobody was notified of it, so nobody is now.
             super::skip_if_refused(&was.incident.key, self.end(was, now).await.map(drop))?;
+        }
+        for new in many.iter().filter(|new| new.record.is_none()) {
+            self.tell_apart(&new.incident.key).await?;
         }
         let groups = many.iter().map(|new| new.incident.clone());
         if let Some(storm) = storms.gathering(importance, now) {

@@ -53,7 +53,7 @@ pub(crate) struct NewGroup<'a> {
     pub(crate) id: GroupId,
     pub(crate) key: &'a GroupKey,
     pub(crate) seen: Timestamp,
-    /// Where its letters are until now: people are as far with it as they are with that one.
+    /// Where its letters are until now: people are as far with it as they are with that one, and have been told.
     pub(crate) from: Option<GroupId>,
 }
 
@@ -63,10 +63,10 @@ pub(crate) async fn make_groups(tx: &mut Tx, groups: &[NewGroup<'_>]) -> Result<
         "WITH new (id, broker, queue, message_type, reason, error, part, split_from, base, seen) AS (",
         ") INSERT INTO groups (id, broker, queue, message_type, reason, error, part, split_from, critical, high, normal, low,
             scheduled, retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by,
-            state, progress, wake_at, assignee, ticket)
+            state, progress, wake_at, assignee, ticket, told_as)
         SELECT new.id, new.broker, new.queue, new.message_type, new.reason, new.error, new.part, new.split_from, 0, 0, 0, 0,
             0, 0, 0, seen, seen, 0, 0, '', '', coalesce(base.state, 'open'), coalesce(base.progress, ''), base.wake_at,
-            coalesce(base.assignee, ''), coalesce(base.ticket, '')
+            coalesce(base.assignee, ''), coalesce(base.ticket, ''), coalesce(base.told_as, base.id)
         FROM new LEFT JOIN groups base ON base.id = new.base WHERE true ON CONFLICT (id) DO NOTHING",
     ];
     let columns = vec![

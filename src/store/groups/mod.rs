@@ -13,6 +13,7 @@ pub(crate) mod roots;
 pub(crate) mod splitting;
 pub(crate) mod state;
 pub(crate) mod tally;
+mod told_as;
 pub(crate) mod waking;
 
 use amqp_message::time::Timestamp;
@@ -36,7 +37,7 @@ use crate::domain::{
 pub(crate) const COLUMNS: &str =
     "id, broker, queue, message_type, reason, error, part, split_from, critical, high, normal, low, scheduled, retried,
     discarded, first_seen, last_seen, sent, failed_again, last_sent_at, note, note_by, note_at,
-    state, progress, assignee, ticket";
+    state, progress, assignee, ticket, told_as";
 
 #[derive(FromRow)]
 pub(crate) struct Row {
@@ -62,6 +63,7 @@ pub(crate) struct Row {
     progress: String,
     assignee: String,
     ticket: String,
+    told_as: Option<Uuid>,
 }
 
 impl TryFrom<Row> for Group {
@@ -86,6 +88,7 @@ impl TryFrom<Row> for Group {
             last_sent_at: row.last_sent_at.map(Timestamp::from_micros),
             note: row.note_at.map(note),
             state: state::read(&row.state, &row.progress, &row.assignee, row.ticket)?,
+            told_as: row.told_as.map(GroupId::from_uuid),
         })
     }
 }

@@ -8,15 +8,20 @@ use serde::Serialize;
 
 use crate::{
     domain::{
-        filter::LetterCounts,
-        letter::{Importance, Status},
+        column::Column,
+        filter::{LetterCounts, LetterFilter, PageRequest, Sort},
+        letter::{Importance, LetterSummary, Status},
         search::fields::{ABOUT, FIELDS, LANGUAGE},
     },
+    services::columns::{self, Found},
+    store::StoreReader,
     web::{error::WebError, input::QueryPairs, query::Pairs, state::AppState},
 };
 
 /// More of them help nobody.
 const MOST: usize = 8;
+/// Letters that are read to know what is in payloads and headers.
+const LATEST: usize = 50;
 
 #[derive(Serialize)]
 pub struct Completions {
@@ -45,8 +50,12 @@ pub async fn show(
     let cursor = LANGUAGE.at(&text, at);
     let units = |at: usize| text.get(..at).unwrap_or(&text).encode_utf16().count();
     let items = match cursor.field.as_deref() {
+        None if cursor.typed.contains('.') => paths(&app, &cursor).await?,
         None => fields(&cursor),
-        Some(field) => values(&app, field, &cursor).await?,
+        Some(field) => match field.parse::<Column>() {
+            Ok(column) => values_of_path(&app, &column, &cursor).await?,
+            Err(_) => values(&app, field, &cursor).await?,
+        },
     };
     Ok(Json(Completions { from: units(cursor.span.start), to: units(cursor.span.end), items }))
 }
@@ -72,6 +81,46 @@ fn fields(cursor: &Cursor) -> Vec<Completion> {
         Completion { label: text.clone(), text, about: about.to_owned() }
     };
     fits.map(completion).take(MOST * 2).collect()
+}
+
+/// Fields of payloads, and headers, that the latest letters have.
+async fn paths(app: &AppState, cursor: &Cursor) -> Result<Vec<Completion>, WebError> {
+    let (store, letters) = latest(app).await?;
+    let typed = cursor.typed.to_lowercase();
+    let completion = |found: Found| {
+        let text = format!("{}:", found.column);
+        // Not all that a field may be called can be written.
+        let is_read = LANGUAGE.at(&text, text.len()).field.is_some_and(|field| text.starts_with(&field));
+        let is_meant = is_read && text.to_lowercase().starts_with(&typed);
+        is_meant.then(|| Completion { label: text.clone(), about: of_latest(found.letters, letters.len()), text })
+    };
+    let found = columns::in_letters(&store, &app.reader, &letters).await?;
+    Ok(found.into_iter().filter_map(completion).take(MOST * 2).collect())
+}
+
+/// What the latest letters say there.
+async fn values_of_path(app: &AppState, column: &Column, cursor: &Cursor) -> Result<Vec<Completion>, WebError> {
+    let (store, letters) = latest(app).await?;
+    let typed = cursor.typed.to_lowercase();
+    let found = columns::values_of_column(&store, &app.reader, &letters, column).await?;
+    let fits = found.into_iter().filter(|(value, _)| value.to_lowercase().contains(&typed));
+    let completion = |(value, count): (String, u64)| Completion {
+        text: Language::written(&value),
+        label: value,
+        about: of_latest(count, letters.len()),
+    };
+    Ok(fits.take(MOST).map(completion).collect())
+}
+
+/// No list is kept of what is in payloads: some letters are read.
+async fn latest(app: &AppState) -> Result<(StoreReader, Vec<LetterSummary>), WebError> {
+    let (store, newest) = (app.store(), PageRequest { sort: Sort::Newest, after: None, limit: LATEST });
+    let letters = store.letters(&LetterFilter::default(), &newest).await?.items;
+    Ok((store, letters))
+}
+
+fn of_latest(count: u64, letters: usize) -> String {
+    format!("{count} of the latest {letters}")
 }
 
 /// Values that there are, with most of them first.

@@ -138,8 +138,13 @@ pub async fn show(
     PathId(id): PathId<Group>,
     visit: Visit,
 ) -> Result<Response, WebError> {
-    if let Some(into) = app.store().merged_into(id).await? {
-        return Ok(Redirect::to(&href(into)).into_response());
+    let store = app.store();
+    let elsewhere = match store.merged_into(id).await? {
+        None => store.goes_on_as(id).await?,
+        into => into,
+    };
+    if let Some(elsewhere) = elsewhere {
+        return Ok(Redirect::to(&href(elsewhere)).into_response());
     }
     let page = load(&app, id, &visit, &user).await?;
     Ok(answer!(page, visit.part, Part::Main => main, Part::State => only as_state))
@@ -154,9 +159,9 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     need(&app, id).await?;
-    if pairs.take("part")?.is_some() {
+    if let Some(part) = pairs.take_parsed("part")? {
         let until = mass_edit::take_until(&mut pairs)?;
-        return mass_edit::preview(&app, &of_group(id, Status::Open), until, &mut pairs, &user).await;
+        return mass_edit::preview(&app, part, (&of_group(id, Status::Open), until), &mut pairs, &user).await;
     }
     let Confirmed { command, until, edit, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };

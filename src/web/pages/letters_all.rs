@@ -55,7 +55,9 @@ parameters! {
 struct AllPage {
     shell: Shell,
     heading: &'static str,
+    /// The list that it is about, and what it is called.
     list: String,
+    list_name: &'static str,
     /// Where it was asked.
     back: String,
     /// None where nothing there takes it.
@@ -76,10 +78,13 @@ pub async fn show(
     let back = asked.way_back(&list)?;
     let confirmation = confirmation(&app, all, (&list, asked), &user, now).await?;
     let here = AskedFrom { all: Some(all), back: asked.back.clone() };
+    let is_of_groups = back.starts_with("/groups");
+    let (page, list_name) = if is_of_groups { (Page::Groups, "Error groups") } else { (Page::Letters, "Dead letters") };
     let page = AllPage {
-        shell: visit.at(address(&list, &here), Shell::new(&app, Page::Letters, &facets).await?),
+        shell: visit.at(address(&list, &here), Shell::new(&app, page, &facets).await?),
         heading: if list.asks_for("id") { "Picked dead letters" } else { "All that match" },
-        list: list.href(),
+        list: if is_of_groups { back.clone() } else { list.href() },
+        list_name,
         back,
         queues: queue_names(&facets),
         confirmation,
@@ -97,11 +102,11 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let (query, asked) = <(LetterQuery, AskedFrom)>::take(&mut words)?;
     search::check(&app, &query)?;
-    if pairs.take("part")?.is_some() {
+    if let Some(part) = pairs.take_parsed("part")? {
         let until = mass_edit::take_until(&mut pairs)?;
         let filter = acted_on(&query, &BulkAction::Retry.command(), until);
         search::refuse_blind(&filter, &user)?;
-        return mass_edit::preview(&app, &filter, until, &mut pairs, &user).await;
+        return mass_edit::preview(&app, part, (&filter, until), &mut pairs, &user).await;
     }
     let Confirmed { command, until, edit, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let filter = acted_on(&query, &command, until);

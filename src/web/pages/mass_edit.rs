@@ -1,11 +1,11 @@
-//! One edit for all letters of a list or group, shown on the first of them while it is typed.
+//! What one retry of all letters of a list or group would meet, and make of them, shown while it is being filled in.
 
 use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::response::Response;
 use payload_codec::{diff::Hunk, json::MergePatch};
 
-use super::{fragment, letter_links::page_of};
+use super::{fragment, letter_links::page_of, part::parts};
 use crate::{
     domain::{access::Right, actor::Actor, filter::LetterFilter},
     services::triage::edit_preview::PreviewedEdit,
@@ -13,10 +13,25 @@ use crate::{
         error::WebError,
         query::Pairs,
         state::AppState,
-        view::{number, text},
+        view::{number, preflight::PreflightView, text},
         visitor::Visitor,
     },
 };
+
+parts! {
+    pub BulkPart {
+        /// What an edit makes of the first of them.
+        Edit = "edit",
+        /// What is known of the queues that they would go to.
+        Preflight = "preflight",
+    }
+}
+
+#[derive(Template)]
+#[template(path = "_preflight.html")]
+struct PreflightPart {
+    preflight: PreflightView,
+}
 
 #[derive(Template, Default)]
 #[template(path = "_edit_preview.html")]
@@ -45,23 +60,41 @@ pub fn take_until(pairs: &mut Pairs) -> Result<Timestamp, WebError> {
     until.map(Timestamp::from_micros).ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))
 }
 
-/// What is typed would make of the first letters that are meant.
+/// What is asked for of those that the filter lets through and that came in until then.
 pub async fn preview(
     app: &AppState,
-    filter: &LetterFilter,
-    until: Timestamp,
+    part: BulkPart,
+    (filter, until): (&LetterFilter, Timestamp),
     pairs: &mut Pairs,
     by: &Actor,
 ) -> Result<Response, WebError> {
+    let queue = pairs.take("queue")?.filter(|queue| !queue.trim().is_empty());
+    let html = match part {
+        BulkPart::Edit => edit_preview(app, (filter, until), pairs, queue.as_deref(), by).await?.render()?,
+        BulkPart::Preflight => {
+            let times = [until, app.clock.now().minus(app.settings.succeeded_after)];
+            let preflight = app.triage.preflight(filter, times, queue.as_deref(), by).await?;
+            PreflightPart { preflight: PreflightView::new(&preflight) }.render()?
+        }
+    };
+    Ok(fragment::only(html))
+}
+
+/// What is typed would make of the first letters that are meant.
+async fn edit_preview(
+    app: &AppState,
+    (filter, until): (&LetterFilter, Timestamp),
+    pairs: &mut Pairs,
+    queue: Option<&str>,
+    by: &Actor,
+) -> Result<EditPreview, WebError> {
     Visitor::need(Right::Payload)?;
     let typed = pairs.take("merge_patch")?.unwrap_or_default();
-    let queue = pairs.take("queue")?.filter(|queue| !queue.trim().is_empty());
-    let preview = match MergePatch::read(&typed) {
+    Ok(match MergePatch::read(&typed) {
         _ if typed.trim().is_empty() => EditPreview { told: "No edit.".to_owned(), ..EditPreview::default() },
         Err(mistake) => EditPreview { mistake: mistake.to_string(), ..EditPreview::default() },
-        Ok(patch) => EditPreview::new(app.triage.preview_edit(filter, until, &patch, queue.as_deref(), by).await?),
-    };
-    Ok(fragment::only(preview.render()?))
+        Ok(patch) => EditPreview::new(app.triage.preview_edit(filter, until, &patch, queue, by).await?),
+    })
 }
 
 impl EditPreview {

@@ -502,7 +502,48 @@ async fn of_what_is_snoozed_nobody_hears_until_it_wakes(database: &TestDatabase)
     assert_eq!(desk.looks_at(later(7_201)).await[2..], ["pagerduty opened"]);
 }
 
+/// The same letters as a schema that came later names them.
+async fn become_of_type(database: &TestDatabase, letters: &[LetterId], name: &str, at: Timestamp) {
+    let named = |letter: &LetterId| {
+        let named = Enriched { message_type: Some(name.to_owned()), ..enriched(*letter) };
+        Enriched { importance: Importance::Critical, ..named }.in_group("main", "orders", "no disk")
+    };
+    database.enrich(&letters.iter().map(named).collect::<Vec<_>>(), 2, at).await.unwrap();
+}
+
+/// Nobody is called because somebody uploads a schema; what fails when that is over is told as what it is.
+async fn what_becomes_of_another_type_is_the_same_incident(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 4).await;
+    let group = |id: LetterId| async move { database.summary(id).await.unwrap().unwrap().group.unwrap() };
+    let was = group(ids[0]).await;
+    assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
+    become_of_type(database, &ids[..2], "acme.Paid", later(2)).await;
+    become_of_type(database, &ids[2..3], "acme.Sent", later(2)).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened"]);
+    assert_eq!(database.goes_on_as(was).await.unwrap(), None, "a letter is in it still");
+    become_of_type(database, &ids[3..], "acme.Sent", later(4)).await;
+    assert_eq!(desk.looks_at(later(5)).await, ["pagerduty opened"]);
+    let next = database.goes_on_as(was).await.unwrap();
+    assert!(
+        [group(ids[0]).await, group(ids[3]).await].map(Some).contains(&next),
+        "the page of the incident leads there"
+    );
+    database.does(&DISCARD, &ids[..2]).await;
+    assert_eq!(desk.looks_at(later(6)).await, ["pagerduty opened"], "others are open");
+    database.does(&DISCARD, &ids[2..]).await;
+    assert_eq!(desk.looks_at(later(7)).await[1..], ["pagerduty resolved"]);
+    // What comes from now on is told by itself, also while the first has an incident again.
+    letters(database, Importance::Critical, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(8)).await[2..], ["pagerduty opened"]);
+    let more = letters(database, Importance::Critical, "another disk", 1).await;
+    become_of_type(database, &more, "acme.Paid", later(9)).await;
+    assert_eq!(desk.looks_at(later(10)).await[3..], ["pagerduty opened"]);
+    assert_eq!(database.count_open_incidents().await.unwrap(), [(Importance::Critical, 2)]);
+}
+
 on_both!(
+    what_becomes_of_another_type_is_the_same_incident,
     a_group_is_one_incident_until_its_last_letter_is_gone,
     what_is_not_important_disturbs_nobody,
     each_channel_hears_what_it_is_there_for,

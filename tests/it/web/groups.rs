@@ -512,6 +512,8 @@ async fn a_question_about_letters_of_groups_leads_back_to_them() {
     let question = submit(&desk, "/groups/actions", &asked).await.expect(303).header("location").to_owned();
     let page = desk.page(&question).await;
     assert_eq!(page.one(".confirm-box [data-close]").attr("href"), Some("/groups?queue=orders"));
+    assert_eq!(page.words(".page-crumb"), "Error groups");
+    assert_eq!(page.one("#side [aria-current=page]").attr("href"), Some("/groups"));
     let done = Form::of(&page, "Discard 2").send(&desk).await.expect(303).header("location").to_owned();
     assert_eq!(done, "/groups?queue=orders");
     desk.get(&question.replace("%2Fgroups", "https%3A%2F%2Fevil.example")).await.expect(400);

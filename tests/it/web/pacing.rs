@@ -533,6 +533,13 @@ async fn what_can_be_known_beforehand_is_said(office: &Office) {
     let page = office.desk.page(&format!("{}?all=retry", group_of(&office.desk, ids[7]).await)).await;
     assert!(page.words(".confirm-facts").contains("Suggested: a canary."), "{}", page.words(".confirm-facts"));
     assert_eq!(page.all("[name=pace][checked]").len(), 1);
+    // Sent elsewhere, those can be retried, too, of which nothing says where they failed.
+    let now = office.desk.clock.now().as_micros().to_string();
+    for (queue, is_refused) in [("", true), ("elsewhere", false)] {
+        let asked = [("part", "preflight"), ("until", &*now), ("queue", queue)];
+        let part = submit(&office.desk, "/letters/all?status=open", &asked).await.expect(200).page();
+        assert_eq!(part.html().contains("1 will be refused"), is_refused, "{}", part.html());
+    }
 }
 
 async fn of_what_must_not_be_retried_only_that_of_the_time_is_counted(office: &Office) {

@@ -197,16 +197,24 @@ async fn withheld_payloads_cannot_be_asked() {
     assert_eq!((fields(&vera, "").await, fields(&ada, "").await), (vec![], vec!["name kestrel".to_owned()]));
     assert_eq!(fields(&vera, columns).await, ["name", "header.x-tenant eu"]);
     assert_eq!(fields(&ada, columns).await, ["name kestrel", "header.x-tenant eu"]);
+    let completed = async |visit: &super::sign_in::Visit, typed: &str| {
+        let answer = visit.get(&desk, &format!("/letters/completions?q={typed}")).await.expect(200).json();
+        answer["items"].as_array().unwrap().iter().map(|item| item["text"].as_str().unwrap().to_owned()).collect()
+    };
+    for (typed, text) in [("payload.", "payload.name:"), ("payload.name:", "kestrel")] {
+        let (hers, its): (Vec<String>, Vec<String>) = (completed(&vera, typed).await, completed(&ada, typed).await);
+        assert_eq!((hers, its), (vec![], vec![text.to_owned()]), "{typed}");
+    }
     let page = vera.get(&desk, "/letters?q=payload.name:kestrel").await.expect(200).page();
     assert!(words(page.one(".search-mistake")).contains("payloads are withheld from you"));
 }
 
 #[tokio::test]
 async fn fields_and_values_are_completed() {
-    let desk = Desk::open().await;
-    desk.receive(dead_in("billing.invoices")).await;
-    desk.receive(dead_in("billing.invoices")).await;
-    desk.receive(dead_in("texts sent")).await;
+    let desk = Desk::hiding(&["password"]).await;
+    desk.receive(dead_in("billing.invoices").body(r#"{"total": {"currency": "EUR"}, "a b": 1}"#)).await;
+    desk.receive(dead_in("billing.invoices").body(r#"{"total": {"currency": "EUR"}, "password": "hunter2"}"#)).await;
+    desk.receive(dead_in("texts sent").body(r#"{"total": {"currency": "US dollar"}}"#)).await;
     let ask = async |search: &str, at: usize| -> Value {
         desk.get(&format!("/letters/completions?q={}&at={at}", encoded(search))).await.expect(200).json()
     };
@@ -223,6 +231,13 @@ async fn fields_and_values_are_completed() {
     assert_eq!(labels(&ask("queue:voi", 9).await), [pair("billing.invoices", "2")]);
     assert_eq!(labels(&ask("status:op", 9).await), [pair("open", "3")]);
     assert_eq!(labels(&ask("payload.x:", 10).await), []);
+    assert_eq!(labels(&ask("payload.TOT", 11).await), [pair("payload.total.currency:", "3 of the latest 3")]);
+    let all = labels(&ask("payload.", 8).await);
+    assert!(!all.iter().any(|(field, _)| field.contains("a b")), "it cannot be searched for: {all:?}");
+    let currencies = [pair("EUR", "2 of the latest 3"), pair("\"US dollar\"", "1 of the latest 3")];
+    assert_eq!(labels(&ask("payload.total.currency:", 23).await), currencies);
+    assert_eq!(labels(&ask("payload.total.currency:doll", 27).await), currencies[1..]);
+    assert_eq!(labels(&ask("payload.password:", 17).await), [], "it is hidden");
 }
 
 #[tokio::test]

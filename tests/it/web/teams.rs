@@ -79,10 +79,12 @@ fn shows_counts(method: &str, path: &str) -> bool {
 }
 
 /// What else shows what there is, where it is asked for something: words that exist, and what would match.
-const ASKED_FOR: [&str; 11] = [
+const ASKED_FOR: [&str; 13] = [
     "/letters/completions?q=queue:",
     "/letters/completions?q=type:",
+    "/letters/completions?q=payload.",
     "/letters/completions?q=payload.of:",
+    "/letters/completions?q=header.",
     "/letters?q=boom",
     "/letters?q=-nothing&status=all",
     "/letters?queue_glob=*&status=all&sort=importance",

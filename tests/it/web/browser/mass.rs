@@ -31,6 +31,7 @@ async fn many_are_tried_on_a_few_and_held_back() {
     letters(&desk, "orders", ALL).await;
     let port = free_port();
     let mut scene = Scene::at(browser, start(&desk, port).await).await;
+    the_queue_that_is_named_is_looked_at(&scene, &desk).await;
     a_canary_stops_the_rest(&scene, &desk).await;
     what_is_paused_survives_a_restart(&mut scene, &desk, port).await;
     a_discard_of_all_is_undone(&scene, &desk).await;
@@ -63,6 +64,18 @@ async fn sent(desk: &Desk) -> Vec<LetterId> {
     claimed.into_iter().map(|retry| retry.id).collect()
 }
 
+async fn the_queue_that_is_named_is_looked_at(scene: &Scene, desk: &Desk) {
+    let switch = "/api/v1/queues/main/orders";
+    desk.post(&format!("{switch}/pause"), &json!({})).await.expect(200);
+    all_that_match(scene, "retry", ALL).await;
+    scene.reads(".confirm-facts", "Retries into orders are paused").await;
+    scene.types("#send-to", "elsewhere").await;
+    scene.sees("!document.querySelector('.confirm-facts').innerText.includes('orders')").await;
+    scene.types("#send-to", "orders").await;
+    scene.reads(".confirm-facts", "Retries into orders are paused").await;
+    desk.post(&format!("{switch}/resume"), &json!({})).await.expect(200);
+}
+
 async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
     all_that_match(scene, "retry", ALL).await;
     scene.types("[name=first]", "5").await;
@@ -73,7 +86,7 @@ async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
     scene.reads(".toast-box.is-failed", "Canary, wait: it takes a time from 1s to 1d").await;
     scene.counts(".pace-box [aria-invalid]", 1).await;
     scene.sees("document.activeElement.matches('[name=wait][aria-invalid=true]')").await;
-    scene.types("[name=wait]", "1m").await;
+    scene.types("[name=wait]", "1h").await;
     scene.counts(".pace-box [aria-invalid]", 0).await;
     scene.click("[data-does]").await;
     scene.reads("#jobs", "of the first 5 sent").await;

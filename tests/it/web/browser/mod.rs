@@ -26,6 +26,7 @@ mod search;
 mod triage;
 mod types;
 mod typing;
+mod unsaved;
 mod unscripted;
 mod views;
 mod walk;

@@ -1,0 +1,55 @@
+//! Groups whose letters were in another one, and became of another type, while people knew of that one.
+
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use super::{COLUMNS, Row};
+use crate::{
+    domain::group::{Group, GroupId},
+    store::{
+        Store, StoreError, StoreReader,
+        db::{Sql, on},
+    },
+};
+
+impl StoreReader {
+    /// The group itself, where it is there, and those that are told in its incident, in no particular order.
+    pub async fn groups_told_as(&self, id: GroupId) -> Result<Vec<Group>, StoreError> {
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(" FROM groups WHERE merged_into IS NULL AND (id = ").push_bind(id.as_uuid());
+            select.push(" OR told_as = ").push_bind(id.as_uuid()).push(")");
+            select.build_query_as().fetch_all(pool).await?
+        });
+        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.key.broker, &row.key.queue));
+        theirs.map(Group::try_from).collect()
+    }
+
+    /// Where the letters are that were in a group which has none any more: links to it are in notifications.
+    pub async fn goes_on_as(&self, id: GroupId) -> Result<Option<GroupId>, StoreError> {
+        const NEXT: &str = "SELECT next.id, next.broker, next.queue FROM groups next JOIN groups was ON was.id = next.told_as
+            WHERE next.told_as = $1 AND next.critical + next.high + next.normal + next.low > 0 AND was.critical + was.high
+                + was.normal + was.low + was.scheduled + was.retried + was.discarded = 0
+            ORDER BY next.last_seen DESC, next.id LIMIT 1";
+        let next: Option<(Uuid, String, String)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(NEXT).bind(id.as_uuid()).fetch_optional(pool).await?);
+        let seen = next.filter(|(_, broker, queue)| self.scope.includes(broker, queue));
+        Ok(seen.map(|(next, ..)| GroupId::from_uuid(next)))
+    }
+}
+
+impl Store {
+    /// From now on it, and those that were told as it, are told each by itself.
+    pub async fn tell_apart(&self, id: GroupId) -> Result<(), StoreError> {
+        const APART: Sql = Sql {
+            sqlite: "UPDATE groups SET told_as = NULL WHERE told_as = $1 OR id = $1 AND told_as IS NOT NULL",
+            postgres: "UPDATE groups SET told_as = NULL WHERE id IN (SELECT id FROM groups
+                WHERE told_as = $1 OR id = $1 AND told_as IS NOT NULL ORDER BY id FOR UPDATE)",
+        };
+        let apart = APART.pick(self.db.writer());
+        on!(self.db.writer(), |pool| {
+            sqlx::query(apart).bind(id.as_uuid()).execute(pool).await?;
+        });
+        Ok(())
+    }
+}
