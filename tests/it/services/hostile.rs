@@ -3,6 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use dead_letter_office::{
+    clock::Clock,
     config::DecodeConfig,
     domain::{
         command::Command,
@@ -32,7 +33,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    desk::{AppState, PATIENCE, TestDatabase, broker},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker},
     service::{OBITUARIES, Service, confirming_channel, publish},
 };
 use crate::support::{process::wait_until, rabbit::Rabbit, seed, soak};
@@ -286,13 +287,26 @@ fn with_error(message: &str) -> (BasicProperties, Vec<u8>) {
     (BasicProperties::default().with_headers(headers), b"body".to_vec())
 }
 
+/// In microseconds; 0 where nobody has claimed it.
+async fn claimed_until(database: &TestDatabase, queue: &str) -> i64 {
+    const UNTIL: &str = "SELECT coalesce(claimed_until, 0) FROM retries WHERE queue = $1";
+    if database.url.starts_with("sqlite:") {
+        let mut connection = SqliteConnection::connect(&database.url).await.unwrap();
+        return sqlx::query_scalar(UNTIL).bind(queue).fetch_one(&mut connection).await.unwrap();
+    }
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    sqlx::query_scalar(UNTIL).bind(queue).fetch_one(&mut connection).await.unwrap()
+}
+
 /// The other retries are marked, and the one is not sent again and again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retry_that_cannot_be_marked_goes_once() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for database in TestDatabase::both() {
         let vhost = rabbit.vhost();
-        let server = AppState::open(&database, broker(vhost.amqp_url())).await;
+        let clock = Clock::manual(Clock::system().now());
+        let server = AppState::begin(&database.url, clock, [(MAIN, broker(vhost.amqp_url()))]).await;
+        server.await_work().await;
         let (orders, unmarked) = (Service::start(&vhost, "orders").await, Service::start(&vhost, "unmarked").await);
         refuse(&database, "retries", "DELETE", "queue", "unmarked").await;
         let channel = confirming_channel(&vhost).await;
@@ -306,6 +320,15 @@ async fn a_retry_that_cannot_be_marked_goes_once() {
         assert_eq!(orders.work_on(19).await.len(), 19);
         server.await_count(Status::Retried, 19).await;
         unmarked.work().await;
+        // Longer than a claim.
+        let long = server.clock.now().plus(Duration::from_secs(60 * 60)).as_micros();
+        wait_until("it to be held", PATIENCE, async || claimed_until(&database, "unmarked").await > long).await;
+        server.advance(Duration::from_secs(10 * 60));
+        let (properties, body) = good(20);
+        publish(&channel, OBITUARIES, properties, &body).await;
+        let after = ids(&server.await_letters(21).await).into_iter().find(|id| !letters.contains(id)).unwrap();
+        server.retry(&[after]).await;
+        server.await_status(after, Status::Retried).await;
         assert_eq!(vhost.depth("unmarked").await, 0);
         server.close().await;
     }
