@@ -16,14 +16,14 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use payload_codec::{Format, diff::diff, message::MASK, unwrap::UnwrapMode};
+use payload_codec::{diff::diff, json::OneLine, message::MASK, unwrap::UnwrapMode};
 
 use super::{
     back_to::BackTo,
     edit_check::{Check, WrongPlace, header_in_words, why_only_headers},
     edit_form::{EditForm, FIELDS, HeaderRow, PropertyRow},
     edit_headers::{FixedHeaders, fixed},
-    fragment,
+    edit_text, fragment,
     redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
@@ -38,7 +38,7 @@ use crate::{
     },
     services::{
         decoding::{
-            reading::{Content, EditProblem, EditedAs, Reading},
+            reading::{EditProblem, EditedAs, Reading},
             scrub::telling_headers,
         },
         triage::edits::EditReach,
@@ -144,6 +144,7 @@ pub async fn act(
 struct Desk {
     letter: Arc<Letter>,
     reading: Reading,
+    one_line: Option<OneLine>,
     reach: EditReach,
     /// Where it is shown.
     back: String,
@@ -156,7 +157,8 @@ impl Desk {
         [Right::Act, Right::Payload].into_iter().try_for_each(Visitor::need)?;
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         let reach = app.triage.edit_reach(&letter).without_hidden(telling_headers(&letter.message.headers, &reading));
-        Ok(Self { letter, reading, reach, back: back.unwrap_or_else(|| format!("/letters/{id}")) })
+        let one_line = edit_text::one_line(&reading);
+        Ok(Self { letter, reading, one_line, reach, back: back.unwrap_or_else(|| format!("/letters/{id}")) })
     }
 
     /// The copy is shown where the original was.
@@ -168,17 +170,13 @@ impl Desk {
 
     /// What is shown for editing; `None` where there is nothing to edit but headers.
     fn text(&self) -> Option<&str> {
-        if why_only_headers(&self.reading).is_some() {
-            return None;
-        }
-        match &self.reading.content {
-            // With its comments, and in its own layout.
-            Content::Json(_) if self.reading.unwrapped.format == Format::Yaml => {
-                std::str::from_utf8(self.reading.unwrapped.payload()).ok()
-            }
-            Content::Json(text) | Content::Text(text) => Some(text),
-            _ => None,
-        }
+        self.one_line.as_ref().map(OneLine::laid_out).or_else(|| edit_text::text(&self.reading))
+    }
+
+    /// The body with that text in it. What is wrong with it is told at its place in the form.
+    async fn written(&self, app: &AppState, text: String) -> Result<Vec<u8>, Vec<EditProblem>> {
+        let joined = self.one_line.as_ref().and_then(|one_line| one_line.joined(&text));
+        app.reader.write(&self.letter, joined.unwrap_or(text), EditedAs::Shown).await
     }
 
     /// What the form changes.
@@ -188,7 +186,7 @@ impl Desk {
         let changed = shown.map(|shown| form.text_like(shown)).filter(|text| Some(text.as_str()) != shown);
         let changed_text = changed.clone();
         let written = match changed {
-            Some(text) => app.reader.write(&self.letter, text, EditedAs::Shown).await.map(Some),
+            Some(text) => self.written(app, text).await.map(Some),
             None => Ok(None),
         };
         let body = written.unwrap_or_else(|wrong| {
@@ -269,7 +267,8 @@ impl Desk {
         let masked = (self.reading.hides && self.text().is_some()).then(|| {
             format!("Hidden values read {MASK}1, {MASK}2. One that is left so keeps its value; what you write instead is sent.")
         });
-        masked.into_iter().chain(self.reading.remarks.clone()).collect()
+        let one_line = self.one_line.is_some().then(|| "It came on one line, and goes out on one.".to_owned());
+        masked.into_iter().chain(one_line).chain(self.reading.remarks.clone()).collect()
     }
 
     async fn page(&self, app: &AppState, form: EditForm, check: Check) -> Result<EditPage, WebError> {

@@ -18,6 +18,7 @@ mod edit;
 mod edit_check;
 mod edit_form;
 mod edit_headers;
+mod edit_text;
 mod filters;
 mod fragment;
 mod get_started;

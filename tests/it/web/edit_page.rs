@@ -88,6 +88,34 @@ async fn a_message_is_shown_checked_and_sent_in_the_encoding_it_came_in() {
     assert_eq!((desk.status(id).await, desk.status(copy).await), (Status::Discarded, Status::Scheduled));
 }
 
+/// As JavaScript and as Python write it.
+#[tokio::test]
+async fn json_on_one_line_is_edited_over_several_and_goes_out_on_one() {
+    for (colon, comma) in [(":", ","), (": ", ", ")] {
+        let came = [
+            r#""id"COLON"ord-1042""#,
+            r#""total"COLON{"cents"COLON1290.00COMMA"currency"COLON"EURO"}"#,
+            r#""paid"COLONfalse"#,
+        ]
+        .join("COMMA")
+        .replace("COLON", colon)
+        .replace("COMMA", comma);
+        let came = format!("{{{came}}}");
+        let (desk, id) = a_letter(dead_in("orders").body(came.clone())).await;
+        let page = edit_page(&desk, id).await;
+        let shown = text(&page);
+        assert!(shown.lines().any(|line| line == "    \"currency\": \"EURO\""), "{shown}");
+        assert!(page.words("#edit").contains("It came on one line, and goes out on one."));
+        assert!(page.words("#check").contains("No changes yet"));
+        let wrong = checked(&desk, &page, &shown.replace("false", "flase")).await;
+        assert!(wrong.words(".edit-mistakes").starts_with("line 7, column "), "{}", wrong.words(".edit-mistakes"));
+        let page = checked(&desk, &page, &shown.replace("EURO", "EUR")).await;
+        assert_eq!(lines(&page, ".diff-block ins"), ["+ \"currency\": \"EUR\""]);
+        let copy = send(&desk, &page).await;
+        assert_eq!(String::from_utf8(body(&desk, copy).await).unwrap(), came.replace("EURO", "EUR"));
+    }
+}
+
 #[tokio::test]
 async fn what_is_wrong_is_told_by_line_and_cannot_be_sent() {
     let (desk, id) = a_letter(a_number()).await;

@@ -5,6 +5,7 @@
 
 mod merge;
 mod merge_patch;
+mod one_line;
 mod portable;
 mod read;
 mod write;
@@ -12,6 +13,7 @@ mod write;
 use std::{borrow::Cow, collections::HashSet};
 
 pub use merge_patch::{MergePatch, PatchMistake, laid_out};
+pub use one_line::OneLine;
 pub use portable::{in_unicode, portable};
 pub use read::read;
 

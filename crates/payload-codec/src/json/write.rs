@@ -90,6 +90,17 @@ fn end(f: &mut fmt::Formatter<'_>, is_empty: bool, indent: usize, bracket: char)
     f.write_char(bracket)
 }
 
+/// A text as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    struct Quoted<'a>(&'a str);
+    impl Display for Quoted<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            string(f, self.0)
+        }
+    }
+    Quoted(text).to_string()
+}
+
 fn string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')?;
     for c in text.chars() {
