@@ -12,6 +12,11 @@ pub const fn patience(usual: Duration) -> Duration {
     if cfg!(feature = "crash-points") { Duration::from_secs(180) } else { usual }
 }
 
+/// How long something is waited for that holds others up: `usual`, but longer in tests, of which many ask at once.
+pub const fn short_patience(usual: Duration) -> Duration {
+    if cfg!(feature = "crash-points") { Duration::from_secs(10) } else { usual }
+}
+
 /// Dies here if a test says so.
 #[cfg(not(feature = "crash-points"))]
 pub const fn point(_name: &str) {}

@@ -17,11 +17,13 @@ use lapin::{
 };
 use tokio::time::{Instant, timeout};
 
-use crate::rabbitmq::{SessionError, bundle, patience::patient_step, short};
+use crate::{
+    crash_point,
+    rabbitmq::{SessionError, bundle, patience::patient_step, short},
+};
 
-/// How long the answer is waited for. A later one is taken when the queue is needed next. Longer in tests, of which many ask
-/// at once.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 10 } else { 1 });
+/// How long the answer is waited for. A later one is taken when the queue is needed next.
+const PATIENCE: Duration = crash_point::short_patience(Duration::from_secs(1));
 /// How long a queue is left alone that has not confirmed.
 const PAUSE: Duration = Duration::from_secs(30);
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::store::StoreError;
+use crate::{crash_point, store::StoreError};
 
-/// How long what waits in RabbitMQ is held up by a database that does not answer. Longer in tests, of which many ask at once.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 10 } else { 1 });
+/// How long what waits in RabbitMQ is held up by a database that does not answer.
+pub(crate) const PATIENCE: Duration = crash_point::short_patience(Duration::from_secs(1));
 
 /// Does what the messages do without where it takes too long: they are then retried once more than they should be.
 pub(crate) async fn briefly(work: impl Future<Output = Result<(), StoreError>>) {
