@@ -62,8 +62,21 @@ pub async fn in_letters(
     reader: &Reader,
     letters: &[LetterSummary],
 ) -> Result<Vec<Found>, StoreError> {
+    Ok(of_most_first(look_into(store, reader, letters, values_of).await?))
+}
+
+/// Those of them by which letters can be found.
+pub async fn searchable_in_letters(
+    store: &StoreReader,
+    reader: &Reader,
+    letters: &[LetterSummary],
+) -> Result<Vec<Found>, StoreError> {
+    Ok(of_most_first(look_into(store, reader, letters, searchable_values_of).await?))
+}
+
+fn of_most_first(read: Vec<(LetterId, Vec<Value>)>) -> Vec<Found> {
     let mut found: BTreeMap<Column, Found> = BTreeMap::new();
-    for (_, values) in look_into(store, reader, letters, values_of).await? {
+    for (_, values) in read {
         let mut of_letter: BTreeMap<Column, String> = BTreeMap::new();
         for value in values {
             if let Ok(column) = value.path.parse() {
@@ -77,18 +90,19 @@ pub async fn in_letters(
     }
     let mut found: Vec<Found> = found.into_values().collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.letters));
-    Ok(found)
+    found
 }
 
-/// What letters say in one column, and how many say it; of most letters first. What is too long for a list is left out.
-pub async fn values_of_column(
+/// What letters say in one column, as far as they can be found by it, and how many say it; of most letters first. What is too
+/// long for a list is left out.
+pub async fn searchable_values(
     store: &StoreReader,
     reader: &Reader,
     letters: &[LetterSummary],
     column: &Column,
 ) -> Result<Vec<(String, u64)>, StoreError> {
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
-    for (_, values) in look_into(store, reader, letters, values_of).await? {
+    for (_, values) in look_into(store, reader, letters, searchable_values_of).await? {
         let is_short = |value: &Value| !value.text.is_empty() && shortened(&value.text) == value.text;
         let its = values.into_iter().filter(|value| value.path == column.path() && is_short(value));
         for text in its.map(|value| value.text).collect::<BTreeSet<_>>() {
@@ -147,6 +161,20 @@ fn values_of(
         values::of_payload(&reading, &mut take);
     }
     found
+}
+
+/// A header that repeats the error is found by that.
+fn searchable_values_of(
+    readers: (&Reader, &Library),
+    letter: &Letter,
+    confirmed: &Confirmed,
+    shows_payload: bool,
+) -> Vec<Value> {
+    let mut values = values_of(readers, letter, confirmed, shows_payload);
+    let error = failure_conventions::read(&letter.message).failure.error.unwrap_or_default();
+    let repeats = |text: &String| error.message.as_ref() == Some(text) || error.stacktrace.as_ref() == Some(text);
+    values.retain(|value| !value.path.starts_with("header.") || !repeats(&value.text));
+    values
 }
 
 pub(super) fn shortened(text: &str) -> String {

@@ -16,10 +16,19 @@ on("input", "[name=merge_patch]", (edit) => says(edit.form));
 on("change", ".pace-box input", (input) => {
   const way = input.closest(".pace-way").querySelector("[name=pace]");
   if (input !== way) way.checked = true;
+  input.form.dataset.chosen = "";
   says(input.form);
 });
 
 const begin = () => all(".confirm-box").forEach(says);
+
+// What is suggested for another queue is chosen as it would be for that one, unless somebody has chosen.
+const suggest = (facts) => {
+  const form = facts.closest("form");
+  if ("chosen" in form.dataset) return;
+  const suggested = one("[data-way]", facts).dataset.way;
+  all("[name=pace]", form).forEach((way) => (way.checked = way.value === suggested));
+};
 
 // What the server refuses is marked.
 const mark = () => {
@@ -31,6 +40,7 @@ const mark = () => {
 };
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  if (detail.target.matches(".confirm-facts")) suggest(detail.target);
   begin();
   if (detail.target.id === "toasts") mark();
 });

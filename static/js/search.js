@@ -71,7 +71,15 @@ const ask = async (field) => {
 // Nothing is offered where nothing was begun, so that Tab leads on.
 const isBegun = ({ value, selectionStart }) => /[^\s(-]$/.test(value.slice(0, selectionStart));
 
+// What does not fit what was typed since is not taken for it.
+const narrow = (field) => {
+  const typed = field.value.slice(found.from, field.selectionStart).toLowerCase().replace(/^"/, "");
+  const items = found.items.filter(({ label }) => label.toLowerCase().includes(typed));
+  if (items.length < found.items.length) open(field, { ...found, items });
+};
+
 const askSoon = (field) => {
+  if (box === field) narrow(field);
   clearTimeout(pause);
   asked += 1; // an answer that is still to come is one to less than was typed
   if (isBegun(field)) pause = setTimeout(() => ask(field), PAUSE);
@@ -80,12 +88,11 @@ const askSoon = (field) => {
 
 const take = (place) => {
   const [field, { from, to, items, value }] = [box, found];
-  const { text } = items[place];
-  const isWhole = !/[:.]$/.test(text);
+  const { text, leads_on: leadsOn } = items[place];
   const end = to + field.value.length - value.length; // with what was typed since
-  field.setRangeText(text + (isWhole && end >= field.value.length ? " " : ""), from, end, "end");
+  field.setRangeText(text + (!leadsOn && end >= field.value.length ? " " : ""), from, end, "end");
   close();
-  if (!isWhole) ask(field);
+  if (leadsOn) ask(field);
 };
 
 const keys = {

@@ -62,11 +62,14 @@ pub(crate) async fn make_groups(tx: &mut Tx, groups: &[NewGroup<'_>]) -> Result<
     const MAKE: [&str; 2] = [
         "WITH new (id, broker, queue, message_type, reason, error, part, split_from, base, seen) AS (",
         ") INSERT INTO groups (id, broker, queue, message_type, reason, error, part, split_from, critical, high, normal, low,
-            scheduled, retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by,
+            scheduled, retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by, note_at,
             state, progress, wake_at, assignee, ticket, told_as)
         SELECT new.id, new.broker, new.queue, new.message_type, new.reason, new.error, new.part, new.split_from, 0, 0, 0, 0,
-            0, 0, 0, seen, seen, 0, 0, '', '', coalesce(base.state, 'open'), coalesce(base.progress, ''), base.wake_at,
-            coalesce(base.assignee, ''), coalesce(base.ticket, ''), coalesce(base.told_as, base.id)
+            0, 0, 0, seen, seen, 0, 0,
+            coalesce(base.note, ''), coalesce(base.note_by, ''), base.note_at,
+            coalesce(base.state, 'open'), coalesce(base.progress, ''), base.wake_at,
+            coalesce(base.assignee, ''), coalesce(base.ticket, ''),
+            CASE WHEN new.split_from IS NULL THEN coalesce(base.told_as, base.id) ELSE base.told_as END
         FROM new LEFT JOIN groups base ON base.id = new.base WHERE true ON CONFLICT (id) DO NOTHING",
     ];
     let columns = vec![

@@ -1,7 +1,6 @@
 //! Groups whose letters were in another one, and became of another type, while people knew of that one.
 
 use sqlx::QueryBuilder;
-use uuid::Uuid;
 
 use super::{COLUMNS, Row};
 use crate::{
@@ -25,16 +24,17 @@ impl StoreReader {
         theirs.map(Group::try_from).collect()
     }
 
-    /// Where the letters are that were in a group which has none any more: links to it are in notifications.
-    pub async fn goes_on_as(&self, id: GroupId) -> Result<Option<GroupId>, StoreError> {
-        const NEXT: &str = "SELECT next.id, next.broker, next.queue FROM groups next JOIN groups was ON was.id = next.told_as
-            WHERE next.told_as = $1 AND next.critical + next.high + next.normal + next.low > 0 AND was.critical + was.high
-                + was.normal + was.low + was.scheduled + was.retried + was.discarded = 0
-            ORDER BY next.last_seen DESC, next.id LIMIT 1";
-        let next: Option<(Uuid, String, String)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(NEXT).bind(id.as_uuid()).fetch_optional(pool).await?);
-        let seen = next.filter(|(_, broker, queue)| self.scope.includes(broker, queue));
-        Ok(seen.map(|(next, ..)| GroupId::from_uuid(next)))
+    /// Where the letters are that were in a group which has none any more, those first that need attention: links to it are in
+    /// notifications.
+    pub async fn goes_on_as(&self, id: GroupId) -> Result<Vec<Group>, StoreError> {
+        let (was, next): (Vec<Group>, Vec<Group>) =
+            self.groups_told_as(id).await?.into_iter().partition(|group| group.id == id);
+        if was.iter().any(|group| group.letters() > 0) {
+            return Ok(Vec::new());
+        }
+        let (open, done): (Vec<Group>, Vec<Group>) =
+            next.into_iter().filter(|group| group.letters() > 0).partition(|group| group.n_open() > 0);
+        Ok(if open.is_empty() { done } else { open })
     }
 }
 

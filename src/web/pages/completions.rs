@@ -38,6 +38,8 @@ struct Completion {
     label: String,
     /// What it is, or how many there are.
     about: String,
+    /// Whether something has to follow.
+    leads_on: bool,
 }
 
 pub async fn show(
@@ -78,7 +80,7 @@ fn fields(cursor: &Cursor) -> Vec<Completion> {
     let completion = |field: &search_language::Field| {
         let text = format!("{}{}", field.name, if field.is_path { "." } else { ":" });
         let about = ABOUT.iter().find(|(name, _)| *name == field.name).map_or("", |(_, about)| about);
-        Completion { label: text.clone(), text, about: about.to_owned() }
+        Completion { label: text.clone(), text, about: about.to_owned(), leads_on: true }
     };
     fits.map(completion).take(MOST * 2).collect()
 }
@@ -90,11 +92,12 @@ async fn paths(app: &AppState, cursor: &Cursor) -> Result<Vec<Completion>, WebEr
     let completion = |found: Found| {
         let text = format!("{}:", found.column);
         // Not all that a field may be called can be written.
-        let is_read = LANGUAGE.at(&text, text.len()).field.is_some_and(|field| text.starts_with(&field));
+        let is_read = LANGUAGE.at(&text, text.len()).field.is_some_and(|field| field == found.column.path());
         let is_meant = is_read && text.to_lowercase().starts_with(&typed);
-        is_meant.then(|| Completion { label: text.clone(), about: of_latest(found.letters, letters.len()), text })
+        let about = of_latest(found.letters, letters.len());
+        is_meant.then(|| Completion { label: text.clone(), about, text, leads_on: true })
     };
-    let found = columns::in_letters(&store, &app.reader, &letters).await?;
+    let found = columns::searchable_in_letters(&store, &app.reader, &letters).await?;
     Ok(found.into_iter().filter_map(completion).take(MOST * 2).collect())
 }
 
@@ -102,12 +105,15 @@ async fn paths(app: &AppState, cursor: &Cursor) -> Result<Vec<Completion>, WebEr
 async fn values_of_path(app: &AppState, column: &Column, cursor: &Cursor) -> Result<Vec<Completion>, WebError> {
     let (store, letters) = latest(app).await?;
     let typed = cursor.typed.to_lowercase();
-    let found = columns::values_of_column(&store, &app.reader, &letters, column).await?;
-    let fits = found.into_iter().filter(|(value, _)| value.to_lowercase().contains(&typed));
+    let found = columns::searchable_values(&store, &app.reader, &letters, column).await?;
+    let fits = found
+        .into_iter()
+        .filter(|(value, _)| value.to_lowercase().contains(&typed) && !value.contains(char::is_control));
     let completion = |(value, count): (String, u64)| Completion {
         text: Language::written(&value),
         label: value,
         about: of_latest(count, letters.len()),
+        leads_on: false,
     };
     Ok(fits.take(MOST).map(completion).collect())
 }
@@ -145,6 +151,7 @@ async fn values(app: &AppState, field: &str, cursor: &Cursor) -> Result<Vec<Comp
         text: Language::written(&name),
         label: name,
         about: crate::web::view::number::thousands(count),
+        leads_on: false,
     };
     Ok(found.into_iter().take(MOST).map(completion).collect())
 }

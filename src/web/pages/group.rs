@@ -16,6 +16,7 @@ use super::{
     fragment::{self, answer},
     group_buttons::{AskButton, actions, assignees, confirmation_href},
     group_charts::GroupCharts,
+    group_moved::moved_to,
     letter_links::page_of,
     mass_edit,
     part::parts,
@@ -138,13 +139,8 @@ pub async fn show(
     PathId(id): PathId<Group>,
     visit: Visit,
 ) -> Result<Response, WebError> {
-    let store = app.store();
-    let elsewhere = match store.merged_into(id).await? {
-        None => store.goes_on_as(id).await?,
-        into => into,
-    };
-    if let Some(elsewhere) = elsewhere {
-        return Ok(Redirect::to(&href(elsewhere)).into_response());
+    if let Some(there) = moved_to(&app, id).await? {
+        return Ok(Redirect::to(&there).into_response());
     }
     let page = load(&app, id, &visit, &user).await?;
     Ok(answer!(page, visit.part, Part::Main => main, Part::State => only as_state))

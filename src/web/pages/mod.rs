@@ -28,6 +28,7 @@ mod group_charts;
 mod group_commands;
 mod group_filters;
 mod group_merges;
+mod group_moved;
 mod group_split;
 mod grouping_rules;
 mod groups;

@@ -30,6 +30,7 @@ use super::{
     dead::{Dead, NOON, dead_in, dead_somewhere},
     desk::{Desk, MAIN, builder},
     form::{Form, follow, submit},
+    payload::bring_lab,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -486,6 +487,23 @@ async fn a_note_is_written_changed_and_removed() {
     let long = "x".repeat(longest - 2);
     write(&format!("x\r\n{long}")).await;
     submit(&desk, &format!("{path}/note"), &[("note", &format!("xx\r\n{long}"))]).await.expect(422);
+}
+
+/// Whoever follows the link of a notification, or was there before, finds what was noted.
+#[tokio::test]
+async fn the_page_of_a_group_whose_type_became_known_leads_to_the_new_one() {
+    let desk = Desk::open().await;
+    bring_lab(&desk).await;
+    let ids = alike(&desk, "doors", "x", 2).await;
+    let was = group_of(&desk, ids[0]).await;
+    submit(&desk, &format!("{was}/note"), &[("note", "see the runbook")]).await.expect(303);
+    let mapping = json!({"queue": "doors", "message_type": "lab.v1.DoorOpened"});
+    desk.call(Method::POST, "/api/v1/mappings", &mapping).await.expect(201);
+    sort(&desk).await;
+    let is = group_of(&desk, ids[0]).await;
+    assert_ne!(was, is);
+    assert_eq!(desk.get(&was).await.expect(303).header("location"), is);
+    assert_eq!(desk.page(&is).await.words(".note-text"), "see the runbook");
 }
 
 #[tokio::test]

@@ -238,6 +238,12 @@ async fn fields_and_values_are_completed() {
     assert_eq!(labels(&ask("payload.total.currency:", 23).await), currencies);
     assert_eq!(labels(&ask("payload.total.currency:doll", 27).await), currencies[1..]);
     assert_eq!(labels(&ask("payload.password:", 17).await), [], "it is hidden");
+    // What cannot be found so is not offered.
+    let odd = r#"{"co:lon": 1, "nul": "a\u0000b", "lines": "a\nb", ":": 2}"#;
+    desk.receive(dead_in("odd").body(odd).header("x-exception-message", FieldValue::string("no rate"))).await;
+    for begun in ["payload.co", "payload.:", "payload.nul:", "payload.lines:", "header.x-exception"] {
+        assert_eq!(labels(&ask(begun, begun.len()).await), [], "{begun}");
+    }
 }
 
 #[tokio::test]

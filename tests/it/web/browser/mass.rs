@@ -69,10 +69,13 @@ async fn the_queue_that_is_named_is_looked_at(scene: &Scene, desk: &Desk) {
     desk.post(&format!("{switch}/pause"), &json!({})).await.expect(200);
     all_that_match(scene, "retry", ALL).await;
     scene.reads(".confirm-facts", "Retries into orders are paused").await;
+    scene.counts("[name=pace]:checked", 0).await;
     scene.types("#send-to", "elsewhere").await;
     scene.sees("!document.querySelector('.confirm-facts').innerText.includes('orders')").await;
+    scene.counts("[name=pace][value=all]:checked", 1).await;
     scene.types("#send-to", "orders").await;
     scene.reads(".confirm-facts", "Retries into orders are paused").await;
+    scene.counts("[name=pace]:checked", 0).await;
     desk.post(&format!("{switch}/resume"), &json!({})).await.expect(200);
 }
 

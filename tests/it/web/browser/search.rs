@@ -19,6 +19,7 @@ async fn a_search_is_typed_completed_and_taken_apart() {
     completed_by_keys(&scene).await;
     a_part_is_removed(&scene).await;
     escape_keeps_the_text(&scene).await;
+    what_fits_no_more_is_not_taken(&scene).await;
     a_mistake_is_pointed_at(&scene).await;
     the_frame_has_one_too(&scene).await;
     a_search_that_the_next_one_takes_the_place_of_is_no_error(&scene).await;
@@ -69,6 +70,16 @@ async fn escape_keeps_the_text(scene: &Scene) {
     scene.counts("#completions", 0).await;
     assert_eq!(scene.ask(TYPED).await, "stat");
     scene.sees("document.activeElement.id === 'search'").await;
+}
+
+async fn what_fits_no_more_is_not_taken(scene: &Scene) {
+    scene.open("/letters").await;
+    scene.press("/").await;
+    scene.press("stat").await;
+    scene.reads("#completions", "status:").await;
+    scene.press("ion").await;
+    scene.press_key(Key::Tab).await;
+    assert_eq!(scene.ask(TYPED).await, "station");
 }
 
 async fn a_mistake_is_pointed_at(scene: &Scene) {
