@@ -12,7 +12,7 @@ fn each_value_comes_with_its_origin() {
     let file =
         "[web]\nlisten = \"127.0.0.1:9000\"\n[retry]\ninitial = \"1s\"\n[retry.queues.\"texts.*\"]\nvia = \"broker\"\n
         [retry.queues.\"texts.*\".reasons.expired]\ndelays = []\n[brokers.far]\nprefetch = 7\n[brokers.near]\n
-        [auth.teams.pay]\nqueues = [\"pay.*\"]\n[notify.digests.mail]\nqueues = [\"a\"]";
+        url = \"amqp://near.example\"\n[auth.teams.pay]\nqueues = [\"pay.*\"]\n[notify.digests.mail]\nqueues = [\"a\"]";
     let mut program = dlo(&["config"]).config(file).holds("url", b"postgres://dlo:hunter2@db/dlo\n");
     program = program.set("DLO_DATABASE__URL_FILE", "url").set("DLO_RETRY__TARGETS", "orders,texts.*");
     let stdout = program.run().expect(0).stdout;
