@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     fmt::Display,
-    ops::Bound,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -227,9 +226,8 @@ fn check(config: &Config) -> Result<(), String> {
 
 /// Each would take what is the other's: the queues in which retries wait have one name in every vhost.
 fn check_vhosts(brokers: &BTreeMap<String, BrokerConfig>) -> Result<(), String> {
-    for (name, broker) in brokers {
-        let others = brokers.range::<String, _>((Bound::Unbounded, Bound::Excluded(name)));
-        if let Some((first, _)) = others.into_iter().find(|(_, other)| other.is_same_vhost(broker)) {
+    for (n, (name, broker)) in brokers.iter().enumerate() {
+        if let Some((first, _)) = brokers.iter().take(n).find(|(_, other)| other.is_same_vhost(broker)) {
             return Err(format!(
                 "brokers.{name}.url: it leads to the vhost of brokers.{first} ({}); one table is enough for each vhost",
                 broker.address()

@@ -8,6 +8,7 @@ const NONE = () => false;
 
 let stays = NONE; // which forms are on the page that comes, too
 let kept = []; // of their fields
+let back = []; // fields of the page that has come that hold what was kept
 
 const isHere = (path) => new URL(path, location).pathname === location.pathname;
 
@@ -33,17 +34,23 @@ const action = (form) => form.getAttribute("action");
 const putBack = (was) => {
   const forms = all("#main form").filter((form) => action(form) === action(was.form)); // several may lead to one address
   const field = forms.flatMap((form) => all(FIELDS, form)).find(isSame(was));
-  if (!field) return;
+  if (!field) return null;
   if (was.matches("[type=checkbox], [type=radio]")) field.checked = was.checked;
   else field.value = was.value;
   const folded = field.closest("details");
   if (folded) folded.open = true;
-  // What is shown of it is asked for again.
-  if (field.closest(".confirm-box")) field.dispatchEvent(new Event("input", { bubbles: true }));
+  return field;
 };
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  if (detail.target.id !== "main") return;
-  kept.forEach(putBack);
+  if (detail.target.id !== "main") return; // which is told of each part that has come
+  back.push(...kept.map(putBack).filter((field) => field?.closest(".confirm-box")));
   kept = [];
+});
+
+// What is shown of them is asked for again, by what listens to nothing before.
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  if (detail.target.id !== "main") return;
+  back.forEach((field) => field.dispatchEvent(new Event("input", { bubbles: true })));
+  back = [];
 });

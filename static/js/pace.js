@@ -1,5 +1,5 @@
 // The button of a question says what it does, as it is chosen.
-import { all, on, one } from "./dom.js";
+import { all, isChanged, on, one } from "./dom.js";
 
 const says = (form) => {
   const button = form.querySelector("[data-does]");
@@ -16,7 +16,6 @@ on("input", "[name=merge_patch]", (edit) => says(edit.form));
 on("change", ".pace-box input", (input) => {
   const way = input.closest(".pace-way").querySelector("[name=pace]");
   if (input !== way) way.checked = true;
-  input.form.dataset.chosen = "";
   says(input.form);
 });
 
@@ -24,10 +23,10 @@ const begin = () => all(".confirm-box").forEach(says);
 
 // What is suggested for another queue is chosen as it would be for that one, unless somebody has chosen.
 const suggest = (facts) => {
-  const form = facts.closest("form");
-  if ("chosen" in form.dataset) return;
+  const ways = all("[name=pace]", facts.closest("form"));
+  if (ways.some(isChanged)) return;
   const suggested = one("[data-way]", facts).dataset.way;
-  all("[name=pace]", form).forEach((way) => (way.checked = way.value === suggested));
+  ways.forEach((way) => (way.checked = way.defaultChecked = way.value === suggested));
 };
 
 // What the server refuses is marked.

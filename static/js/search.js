@@ -73,6 +73,7 @@ const isBegun = ({ value, selectionStart }) => /[^\s(-]$/.test(value.slice(0, se
 
 // What does not fit what was typed since is not taken for it.
 const narrow = (field) => {
+  if (field.selectionStart < found.from) return close();
   const typed = field.value.slice(found.from, field.selectionStart).toLowerCase().replace(/^"/, "");
   const items = found.items.filter(({ label }) => label.toLowerCase().includes(typed));
   if (items.length < found.items.length) open(field, { ...found, items });

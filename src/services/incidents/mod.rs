@@ -8,18 +8,18 @@
 mod acknowledged;
 mod group_watch;
 pub mod heartbeat;
-mod parts;
 mod settings;
 mod storms;
+mod told_as;
 pub mod wording;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use amqp_message::time::Timestamp;
 pub use group_watch::GroupWatch;
-use parts::told_as_one;
 pub use settings::Settings;
 use storms::{Newcomer, Storms, is_of_group};
+use told_as::told_as_one;
 
 use super::{
     change_feed::ChangeFeed,
@@ -192,7 +192,7 @@ impl Incidents {
     /// What was told as this group was told of an incident that is over.
     async fn tell_apart(&self, key: &str) -> Result<(), StoreError> {
         let Some(group) = group_of(key) else { return Ok(()) };
-        self.store.tell_apart(group).await
+        self.store.tell_apart(group, key).await
     }
 
     /// Notifies of an incident that is open: for the first time after quiet hours, to more people when it has become more important,

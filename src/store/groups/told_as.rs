@@ -39,16 +39,21 @@ impl StoreReader {
 }
 
 impl Store {
-    /// From now on it, and those that were told as it, are told each by itself.
-    pub async fn tell_apart(&self, id: GroupId) -> Result<(), StoreError> {
+    /// From now on it, and those that were told as it, are told each by itself, unless the incident of that key is open: then
+    /// somebody else has opened it meanwhile, and what was made since is told of it.
+    pub async fn tell_apart(&self, id: GroupId, key: &str) -> Result<(), StoreError> {
         const APART: Sql = Sql {
-            sqlite: "UPDATE groups SET told_as = NULL WHERE told_as = $1 OR id = $1 AND told_as IS NOT NULL",
+            sqlite: "UPDATE groups SET told_as = NULL
+                WHERE (told_as = $1 OR id = $1 AND told_as IS NOT NULL)
+                AND NOT EXISTS (SELECT 1 FROM incidents WHERE key = $2 AND resolved_at IS NULL)",
             postgres: "UPDATE groups SET told_as = NULL WHERE id IN (SELECT id FROM groups
-                WHERE told_as = $1 OR id = $1 AND told_as IS NOT NULL ORDER BY id FOR UPDATE)",
+                WHERE (told_as = $1 OR id = $1 AND told_as IS NOT NULL)
+                AND NOT EXISTS (SELECT 1 FROM incidents WHERE key = $2 AND resolved_at IS NULL)
+                ORDER BY id FOR UPDATE)",
         };
         let apart = APART.pick(self.db.writer());
         on!(self.db.writer(), |pool| {
-            sqlx::query(apart).bind(id.as_uuid()).execute(pool).await?;
+            sqlx::query(apart).bind(id.as_uuid()).bind(key).execute(pool).await?;
         });
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use amqp_message::{time::Timestamp, word_enum};
 use payload_codec::json::MergePatch;
 
-use super::{mass_edit::take_until, toast::Toast};
+use super::{bulk_preview::take_until, toast::Toast};
 use crate::{
     crash_point,
     domain::{

@@ -12,13 +12,13 @@ use axum::{
 
 use super::{
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
+    bulk_preview,
     choices::{Choice, queue_names},
     fragment::{self, answer},
     group_buttons::{AskButton, actions, assignees, confirmation_href},
     group_charts::GroupCharts,
     group_moved::moved_to,
     letter_links::page_of,
-    mass_edit,
     part::parts,
     redirect::redirect,
     shell::{Page, Shell},
@@ -156,8 +156,8 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     need(&app, id).await?;
     if let Some(part) = pairs.take_parsed("part")? {
-        let until = mass_edit::take_until(&mut pairs)?;
-        return mass_edit::preview(&app, part, (&of_group(id, Status::Open), until), &mut pairs, &user).await;
+        let until = bulk_preview::take_until(&mut pairs)?;
+        return bulk_preview::preview(&app, part, (&of_group(id, Status::Open), until), &mut pairs, &user).await;
     }
     let Confirmed { command, until, edit, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };

@@ -9,9 +9,9 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     back_to::leads_back,
     bulk_action::{self, BulkAction, BulkTarget, Confirmation, Confirmed},
+    bulk_preview,
     choices::queue_names,
     fragment::answer,
-    mass_edit,
     part::MainPart,
     redirect::redirect,
     shell::{Page, Shell},
@@ -103,10 +103,10 @@ pub async fn act(
     let (query, asked) = <(LetterQuery, AskedFrom)>::take(&mut words)?;
     search::check(&app, &query)?;
     if let Some(part) = pairs.take_parsed("part")? {
-        let until = mass_edit::take_until(&mut pairs)?;
+        let until = bulk_preview::take_until(&mut pairs)?;
         let filter = acted_on(&query, &BulkAction::Retry.command(), until);
         search::refuse_blind(&filter, &user)?;
-        return mass_edit::preview(&app, part, (&filter, until), &mut pairs, &user).await;
+        return bulk_preview::preview(&app, part, (&filter, until), &mut pairs, &user).await;
     }
     let Confirmed { command, until, edit, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let filter = acted_on(&query, &command, until);

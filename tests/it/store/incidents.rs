@@ -521,6 +521,9 @@ async fn what_becomes_of_another_type_is_the_same_incident(database: &TestDataba
     become_of_type(database, &ids[..2], "acme.Paid", later(2)).await;
     become_of_type(database, &ids[2..3], "acme.Sent", later(2)).await;
     assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened"]);
+    // A server that has not seen yet that another one opened it makes no difference.
+    database.tell_apart(was, &format!("group:{was}")).await.unwrap();
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened"]);
     assert_eq!(database.goes_on_as(was).await.unwrap(), [], "a letter is in it still");
     become_of_type(database, &ids[3..], "acme.Sent", later(4)).await;
     assert_eq!(desk.looks_at(later(5)).await, ["pagerduty opened"]);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Kind, Node, Position, SyntaxError, read};
+use super::{Kind, Node, Position, SyntaxError, one_line::joined_like, read};
 use crate::Limits;
 
 /// Bytes of a patch: it stands in the job that makes it.
@@ -61,7 +61,8 @@ impl MergePatch {
         if merged == shown_as {
             return Some(shown.to_owned());
         }
-        Some(if shown.trim_end().contains('\n') { merged.to_string() } else { merged.compact() })
+        let is_laid_out = shown.trim_end().contains('\n');
+        Some(if is_laid_out { merged.to_string() } else { joined_like(&merged, &shown_as, shown) })
     }
 }
 
@@ -71,7 +72,7 @@ pub fn laid_out(text: &str) -> String {
 }
 
 /// As many values as an edited payload may have.
-fn parsed(text: &str) -> Result<Node<'_>, SyntaxError> {
+pub(super) fn parsed(text: &str) -> Result<Node<'_>, SyntaxError> {
     let limits = Limits::default();
     read(text, limits.elements, limits.depth)
 }
@@ -103,7 +104,9 @@ mod tests {
     #[test]
     fn keeps_the_layout_and_tells_nothing_of_itself() {
         let patch = MergePatch::read(r#"{"pin": "4711"}"#).unwrap();
-        assert_eq!(patch.apply(r#"{"n": 1.10}"#).as_deref(), Some(r#"{"n":1.10,"pin":"4711"}"#));
+        assert_eq!(patch.apply(r#"{"n":1.10}"#).as_deref(), Some(r#"{"n":1.10,"pin":"4711"}"#));
+        assert_eq!(patch.apply(r#"{"n": 1.10}"#).as_deref(), Some(r#"{"n": 1.10, "pin": "4711"}"#));
+        assert_eq!(patch.apply(r#"{"n" : 1.10}"#).as_deref(), Some(r#"{"n":1.10,"pin":"4711"}"#));
         assert_eq!(patch.apply("{\n\"n\": 1}").as_deref(), Some("{\n  \"n\": 1,\n  \"pin\": \"4711\"\n}"));
         assert_eq!(patch.apply(r#"{ "pin" : "4711" }"#).as_deref(), Some(r#"{ "pin" : "4711" }"#), "nothing changes");
         assert_eq!(patch.apply("no JSON"), None);

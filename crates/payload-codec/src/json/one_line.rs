@@ -1,7 +1,6 @@
 //! JSON on one line, over several while somebody edits it.
 
-use super::{Kind, Node, write};
-use crate::{Limits, json::read};
+use super::{Kind, Member, Node, merge_patch::parsed, write};
 
 /// As much as fits on a line is read as it is.
 const FITS: usize = 60;
@@ -20,12 +19,9 @@ impl OneLine {
         if text.len() <= FITS || text.contains('\n') {
             return None;
         }
-        let node = parsed(text)?;
+        let node = parsed(text).ok()?;
         let spaced = [false, true].into_iter().find(|spaced| joined(&node, *spaced) == text)?;
-        let laid_out = node.to_string();
-        // What a reader takes for something else must not be edited in its place.
-        (parsed(&laid_out).map(|again| joined(&again, spaced)).as_deref() == Some(text))
-            .then_some(Self { spaced, laid_out })
+        Some(Self { spaced, laid_out: node.to_string() })
     }
 
     /// Over several lines.
@@ -35,13 +31,13 @@ impl OneLine {
 
     /// An edit of it on one line; `None` of what is no JSON.
     pub fn joined(&self, edited: &str) -> Option<String> {
-        parsed(edited).map(|node| joined(&node, self.spaced))
+        parsed(edited).ok().map(|node| joined(&node, self.spaced))
     }
 }
 
-fn parsed(text: &str) -> Option<Node<'_>> {
-    let limits = Limits::default();
-    read(text, limits.elements, limits.depth).ok()
+/// On one line, with spaces where `like` has them, which is written as `text`.
+pub(super) fn joined_like(node: &Node<'_>, like: &Node<'_>, text: &str) -> String {
+    joined(node, joined(like, true) == text)
 }
 
 /// With a space behind colons and commas, as Python writes it, or without.
@@ -53,9 +49,8 @@ fn joined(node: &Node<'_>, spaced: bool) -> String {
     match &node.kind {
         Kind::Array(nodes) => format!("[{}]", all(nodes.iter().map(|node| joined(node, spaced)).collect())),
         Kind::Object(members) => {
-            let member = |member: &super::Member<'_>| {
-                format!("{}: {}", write::quoted(&member.key), joined(&member.value, spaced))
-            };
+            let member =
+                |member: &Member<'_>| format!("{}: {}", write::quoted(&member.key), joined(&member.value, spaced));
             format!("{{{}}}", all(members.iter().map(member).collect()))
         }
         _ => node.compact(),

@@ -1,7 +1,7 @@
 //! A group in the hands of a person, with a real RabbitMQ behind dlo.
 
 use dead_letter_office::domain::letter::{Importance, Status};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     super::{
@@ -157,14 +157,21 @@ async fn the_actions_of_a_group_are_about_as_many_as_its_page_says() {
 async fn what_was_chosen_for_a_retry_stays_when_something_else_is_done() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 3).await;
+    alike(&desk, "elsewhere", "y", 1).await;
+    desk.post("/api/v1/queues/main/elsewhere/pause", &json!({})).await.expect(200);
     let Some(scene) = Scene::over(&desk).await else { return };
     scene.open(&group_of(&desk, ids[0]).await).await;
     scene.press("r").await;
     scene.types("[name=first]", "2").await;
     scene.click(".pace-way:has([value=canary]) [name=pace]").await;
     scene.reads("[data-does]", "Send 2 first").await;
+    scene.types("#send-to", "elsewhere").await;
+    scene.reads(".confirm-facts", "Retries into elsewhere are paused").await;
+    scene.reads("[data-does]", "Send 2 first").await;
     scene.click("#group-state button[value=acknowledge]").await;
     scene.reads("#group-state .mark-phase", "acknowledged").await;
+    // The queue is named still, and what is suggested for it takes nothing back.
+    scene.reads(".confirm-facts", "Retries into elsewhere are paused").await;
     scene.reads("[data-does]", "Send 2 first").await;
     scene.sees("document.querySelector('[value=canary]').checked").await;
     scene.click(".confirm-edit > summary").await;

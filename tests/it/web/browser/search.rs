@@ -80,6 +80,12 @@ async fn what_fits_no_more_is_not_taken(scene: &Scene) {
     scene.press("ion").await;
     scene.press_key(Key::Tab).await;
     assert_eq!(scene.ask(TYPED).await, "station");
+    // Nor where what it was to complete is gone.
+    scene.types("#search", "rate stat").await;
+    scene.reads("#completions", "status:").await;
+    scene.types("#search", "ra").await;
+    scene.press_key(Key::Tab).await;
+    assert_eq!(scene.ask(TYPED).await, "ra");
 }
 
 async fn a_mistake_is_pointed_at(scene: &Scene) {
