@@ -7,6 +7,7 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::join_all};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{Intake, IntakeSource, drain, due};
@@ -29,6 +30,8 @@ pub(super) struct Sessions<'a> {
     opening: tokio::sync::Mutex<()>,
     /// Notified when something waits in RabbitMQ, which may be the first to do so.
     waiting: Wakeup,
+    /// Changes when the queue of what is due is not there any more.
+    deleted: watch::Sender<()>,
 }
 
 impl<'a> Sessions<'a> {
@@ -41,6 +44,7 @@ impl<'a> Sessions<'a> {
             sources,
             opening: tokio::sync::Mutex::default(),
             waiting: Wakeup::default(),
+            deleted: watch::Sender::default(),
         }
     }
 
@@ -96,7 +100,7 @@ impl<'a> Sessions<'a> {
                     never = self.keep_exchange(source, &session) => match never {},
                 }
             }
-            None => due::send_back(intake, &session, &self.waiting, stop).await?,
+            None => due::send_back(intake, &session, (&self.waiting, &self.deleted), stop).await?,
         }
         session.close().await;
         Ok(())

@@ -29,7 +29,7 @@ impl IntakeSource {
     }
 
     /// How many sessions share it.
-    pub(crate) const fn sessions(&self) -> usize {
+    pub const fn sessions(&self) -> usize {
         match self {
             Self::DeadLetters(_) | Self::Obituaries => 1,
             Self::Due => WORKERS,

@@ -8,7 +8,10 @@ use std::{collections::BTreeSet, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
 use failure_conventions::{Failure, dlo_queues, may_have_own_retries};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 use batch::Batch;
@@ -41,35 +44,55 @@ const FULL: Duration = Duration::from_secs(60);
 /// The same where it is paused. Shorter in tests, which wait for it.
 const PAUSED: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 2 } else { 60 });
 
+/// How long RabbitMQ has to tell all who consumed the queue that it was deleted. RabbitMQ 3 consumes the next one for those
+/// whom it has not told by then, and what it delivers to them comes to nobody.
+const TOLD: Duration = Duration::from_secs(1);
+/// For so long nothing is due before the queue is consumed anew: what RabbitMQ has delivered to nobody is delivered again.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+
 /// Works until the session is over or it is told to stop.
 pub(crate) async fn send_back(
     intake: &Intake,
     session: &ConsumingSession,
-    waiting: &Wakeup,
+    (waiting, deleted): (&Wakeup, &watch::Sender<()>),
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
     let mut due = Due { intake, publisher: Publisher::new(intake) };
+    let mut news = deleted.subscribe();
     // A broker that is silent answers late, and nothing has been delivered yet.
     while let Some(consumer) = stop.run_until_cancelled(session.consume_due()).await {
         match consumer? {
             Some(consumer) => {
                 due.remember().await;
-                match due.drain(consumer, stop).await {
-                    // Somebody has deleted the queue.
-                    Err(SessionError::Cancelled { .. }) => {}
-                    expired => return expired,
+                match due.drain(consumer, &mut news, stop).await {
+                    Err(SessionError::Cancelled { .. }) => tell(deleted, &news),
+                    over => over?,
                 }
             }
             // What waits has nowhere else to go.
-            None if due.is_remembered().await => session.declare_due_queue().await?,
+            None if due.is_remembered().await => {
+                tell(deleted, &news);
+                // Not all at once: RabbitMQ ends the connection of whoever looks at a queue that is just being declared.
+                let pause = TOLD.mul_f64(1.0 + fastrand::f64());
+                let Some(()) = stop.run_until_cancelled(tokio::time::sleep(pause)).await else { break };
+                session.declare_due_queue().await?;
+            }
             None => tokio::select! {
                 () = stop.cancelled() => {}
                 () = waiting.notified() => {}
                 () = tokio::time::sleep(LOOK) => {}
             },
         }
+        news.mark_unchanged();
     }
     Ok(())
+}
+
+/// Has the others consume anew who may not have heard that the queue was deleted, unless one of them has said so.
+fn tell(deleted: &watch::Sender<()>, news: &watch::Receiver<()>) {
+    if !news.has_changed().unwrap_or(true) {
+        deleted.send_replace(());
+    }
 }
 
 struct Due<'a> {
@@ -97,7 +120,13 @@ impl Due<'_> {
         self.intake.store.delay_queues(&self.intake.broker).await.is_ok_and(|queues| !queues.is_empty())
     }
 
-    async fn drain(&mut self, mut consumer: QueueConsumer, stop: &CancellationToken) -> Result<(), SessionError> {
+    /// Until it is told to stop or to consume anew.
+    async fn drain(
+        &mut self,
+        mut consumer: QueueConsumer,
+        news: &mut watch::Receiver<()>,
+        stop: &CancellationToken,
+    ) -> Result<(), SessionError> {
         let acknowledger = consumer.acknowledger();
         let mut batch = Batch::default();
         loop {
@@ -107,6 +136,8 @@ impl Due<'_> {
                     Received::Ended => return Ok(()),
                 },
                 () = batch.is_time() => batch.take_up(),
+                _ = news.changed() => return Ok(()),
+                () = tokio::time::sleep(IDLE), if batch.is_empty() => return Ok(()),
                 () = stop.cancelled() => return Ok(()),
             }
             while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {

@@ -17,7 +17,7 @@ use failure_conventions::dlo_queues;
 use serde_json::json;
 use tokio::task::block_in_place;
 
-use super::{HOUR, LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
+use super::{HOUR, LONG, SHORT, Sender, Taken, eval, now, numbered, orders, outgoing};
 use crate::{
     services::{
         desk::PATIENCE,
@@ -74,13 +74,6 @@ async fn a_new_delay_queue_holds_up_nothing_else() {
     assert_eq!(vhost.depth(&names::delay_queue(&new).unwrap()).await, 0);
     assert_eq!(sender.send_together(window[..1].to_vec()).await, [PublishOutcome::Confirmed]);
     assert_eq!(service.work().await.data, b"0");
-}
-
-/// Has the node evaluate a line of Erlang, in which `Q` is a quorum queue and `Name` its process.
-fn eval(vhost: &Vhost, queue: &str, lines: &str) -> String {
-    let name = vhost.name();
-    let found = format!("{{ok, Q}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"{name}\">>, queue, <<\"{queue}\">>))");
-    vhost.eval(&format!("{found}, {{Name, _}} = amqqueue:get_pid(Q), {lines}"))
 }
 
 /// A queue whose node was killed seconds after the queue was declared answers nothing for a minute, or refuses at once.

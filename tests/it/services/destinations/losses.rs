@@ -12,8 +12,9 @@ use dead_letter_office::{
 use failure_conventions::{dlo_headers, dlo_queues};
 use reqwest::Method;
 use serde_json::json;
+use tokio::task::block_in_place;
 
-use super::{HOUR, LONG, SHORT, Sender, Taken, error, every_way_to, now, numbered, orders, outgoing, why};
+use super::{HOUR, LONG, SHORT, Sender, Taken, error, eval, every_way_to, now, numbered, orders, outgoing, why};
 use crate::{
     services::{
         desk::{AppState, MAIN, PATIENCE, broker},
@@ -218,6 +219,31 @@ async fn the_queue_of_what_is_due_is_declared_again() {
     // What RabbitMQ takes to a queue that it thinks is still gone it tries again after three minutes.
     wait_until("a message in orders", PATIENCE * 2, async || service.is_waiting().await).await;
     assert_eq!(service.work().await.data, b"after");
+}
+
+/// RabbitMQ 3 would consume the new queue for it, and deliver what nobody gets.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_hears_late_that_a_queue_was_deleted_holds_nothing_of_the_next() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let destination = orders().after(SHORT, now());
+    sender.deliver(&destination, "before").await;
+    service.work().await;
+    let both = async || vhost.consumers(dlo_queues::DUE).await as usize == IntakeSource::Due.sessions();
+    wait_until("both to consume", PATIENCE, both).await;
+    let late = "[Consumer | _] = rabbit_amqqueue:consumers(Q), sys:suspend(element(1, Consumer)), element(1, Consumer)";
+    let late = block_in_place(|| eval(&vhost, dlo_queues::DUE, late));
+    vhost.delete_queue(dlo_queues::DUE).await;
+    wait_until("it to be there again", PATIENCE, async || vhost.has_queue(dlo_queues::DUE).await).await;
+    let [_, id, serial] = late.trim_matches(['<', '>']).split('.').collect::<Vec<_>>()[..] else { panic!("{late}") };
+    block_in_place(|| vhost.eval(&format!("sys:resume(c:pid(0, {id}, {serial}))")));
+    wait_until("both to consume again", PATIENCE, both).await;
+    for n in 0..4 {
+        sender.deliver(&destination, &n.to_string()).await;
+        assert_eq!(service.work().await.data, n.to_string().as_bytes());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

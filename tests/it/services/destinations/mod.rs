@@ -52,6 +52,13 @@ fn every_way_to(queue: &str) -> [Destination; 4] {
     [at_once, at_once_keyed, straight, keyed]
 }
 
+/// Has the node evaluate a line of Erlang, in which `Q` is a quorum queue and `Name` its process.
+fn eval(vhost: &Vhost, queue: &str, lines: &str) -> String {
+    let name = vhost.name();
+    let found = format!("{{ok, Q}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"{name}\">>, queue, <<\"{queue}\">>))");
+    vhost.eval(&format!("{found}, {{Name, _}} = amqqueue:get_pid(Q), {lines}"))
+}
+
 /// Somebody who sends messages back as dlo does, and whoever sends on what has waited.
 struct Sender {
     session: PublishingSession,
