@@ -16,6 +16,8 @@ pub struct Preflight {
     pub total: u64,
     /// Those that will be refused, and why: a clause.
     pub refused: Vec<(String, u64)>,
+    /// Why nothing is sent to the queue that was named for all of them: a clause.
+    pub wrong_queue: Option<String>,
     /// Where they go, the most first.
     pub queues: Vec<TargetQueue>,
     /// Of their groups: of so many retries the outcome is known, and so many of those failed again.
@@ -106,6 +108,9 @@ impl Preflight {
 
     pub fn advice(&self) -> Advice {
         let advice = |way, why| Advice { way, why };
+        if let Some(why) = &self.wrong_queue {
+            return advice(Way::Wait, format!("Name another queue: {why}."));
+        }
         if self.total > 0 && self.n_refused() == self.total {
             return advice(Way::Discard, "None of them can be retried.".to_owned());
         }

@@ -36,6 +36,9 @@ pub struct Targets {
 /// an address of his own.
 const NEVER: [&str; 2] = ["dlo.", "amq."];
 
+/// In AMQP, in bytes.
+pub const LONGEST_NAME: usize = 255;
+
 impl Default for Targets {
     fn default() -> Self {
         Self::new(vec!["*".to_owned()], BTreeSet::new())
@@ -56,6 +59,9 @@ impl Targets {
     /// # Errors
     /// Why nothing is sent to `queue`: a clause.
     pub fn check(&self, queue: &str) -> Result<(), String> {
+        if queue.len() > LONGEST_NAME {
+            return Err(format!("the name of a queue has {LONGEST_NAME} bytes at most"));
+        }
         if self.are_never(queue) {
             return Err(format!("{queue:?} is a queue of dlo's own or of RabbitMQ, to which nothing is retried"));
         }
@@ -88,6 +94,8 @@ mod tests {
         check(&["orders", "texts.*"], "payments", Some("retry.targets"));
         check(&["orders"], "Orders", Some("retry.targets"));
         check(&[], "orders", Some("retry.targets"));
+        check(&["*"], &"o".repeat(255), None);
+        check(&["*"], &"o".repeat(256), Some("255 bytes"));
     }
 
     #[test]

@@ -23,6 +23,10 @@ use crate::{
 /// For how long a broker's list of its queues says which there are.
 const CURRENT: Duration = Duration::from_secs(5 * 60);
 
+/// Why letters are refused that no queue is named for.
+const NOT_SENT_BACK: &str =
+    "nothing is sent back to the queue that it failed in, one of dlo or RabbitMQ or that retry.targets does not allow";
+
 /// Queues that are told of.
 const QUEUES: usize = 20;
 
@@ -46,29 +50,49 @@ impl Triage {
         if queue.is_none() {
             let unknown = store.count(&of_no_queue(&whole)).await?;
             refused.push((Refusal::QueueUnknown.to_string(), unknown));
+            refused.push((NOT_SENT_BACK.to_owned(), self.not_sent_back(&facets)));
         }
-        refused.extend(self.dangerous(&store, &whole).await?);
+        refused.extend(self.dangerous(&store, &whole, queue).await?);
         refused.retain(|(_, letters)| *letters > 0);
+        let wrong_queue = queue.and_then(|queue| self.limits.targets.check(queue).err());
+        let to = (&by.scope(Right::Act), self.clock.now());
+        let queues = if wrong_queue.is_none() { targets(&store, &facets, queue, to).await? } else { Vec::new() };
         let mut groups = groups(&store, &whole).await?;
         store.add_unknown(&mut groups, pending_since).await?;
         Ok(Preflight {
             total,
             refused,
-            queues: targets(&store, &facets, queue, (&by.scope(Right::Act), self.clock.now())).await?,
+            wrong_queue,
+            queues,
             ended: groups.iter().map(|group| group.outcome.sent.saturating_sub(group.outcome.pending)).sum(),
             failed_again: groups.iter().map(|group| group.outcome.failed_again).sum(),
         })
     }
 
-    async fn dangerous(&self, store: &StoreReader, filter: &LetterFilter) -> Result<Vec<(String, u64)>, StoreError> {
+    /// Those that a retry would do harm to, and that are not refused for their queue already.
+    async fn dangerous(
+        &self,
+        store: &StoreReader,
+        filter: &LetterFilter,
+        named: Option<&str>,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
         let mut found: BTreeMap<&str, u64> = BTreeMap::new();
-        for (word, queue, letters) in store.dangerous(filter).await? {
+        let mut dangerous = store.dangerous(filter).await?;
+        dangerous.retain(|(_, queue, _)| named.is_some() || self.limits.targets.check(queue).is_ok());
+        for (word, queue, letters) in dangerous {
             let danger = self.limits.danger(word.parse::<Danger>().ok(), Some(&queue));
             if let Some(danger) = danger {
                 *found.entry(danger.clause()).or_default() += letters;
             }
         }
         Ok(found.into_iter().map(|(why, letters)| (why.to_owned(), letters)).collect())
+    }
+
+    /// Open ones that failed in a queue that nothing is sent to; where others go is said by the retry that they wait for.
+    fn not_sent_back(&self, facets: &[FacetCount]) -> u64 {
+        let forbidden = |queue: &String| self.limits.targets.check(queue).is_err();
+        let open = facets.iter().filter(|facet| facet.status == Status::Open);
+        open.filter(|facet| facet.queue.as_ref().is_some_and(forbidden)).map(|facet| facet.count).sum()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
         access::Right,
         command::{Command, LONGEST_NOTE},
         letter::Importance,
-        retry_limits::Targets,
+        retry_limits::{LONGEST_NAME, Targets},
     },
     web::{
         error::{Gathered, WebError, codes::FaultCode},
@@ -124,15 +124,12 @@ fn read_delay(delay: Option<&str>, now: Timestamp) -> Result<Duration, WebError>
     read.map_err(|why| WebError::field("delay", FaultCode::Format, why))
 }
 
-/// The longest name of a queue in AMQP, in bytes.
-const LONGEST_QUEUE: usize = 255;
-
 fn read_queue(queue: Option<String>, targets: &Targets) -> Result<Option<String>, WebError> {
     let Some(name) = queue.as_deref() else { return Ok(None) };
     let (code, why) = match name {
         name if name.trim().is_empty() => (FaultCode::Empty, "it takes a name, or is left out".to_owned()),
-        name if name.len() > LONGEST_QUEUE => {
-            (FaultCode::Length, format!("it takes a name of {LONGEST_QUEUE} bytes at most"))
+        name if name.len() > LONGEST_NAME => {
+            (FaultCode::Length, format!("it takes a name of {LONGEST_NAME} bytes at most"))
         }
         name => match targets.check(name) {
             Ok(()) => return Ok(queue),

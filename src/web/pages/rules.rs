@@ -92,6 +92,8 @@ pub(super) enum Preview {
     Empty,
     /// It is about to be asked for.
     Awaited,
+    /// What is wrong with the expression stands beside it, and not once more here.
+    Refused,
     Wrong(Wrong),
     Mistakes(Vec<MistakeView>),
     Tried(TrialView),
@@ -204,6 +206,7 @@ pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, We
 fn preview_of(form: &RuleForm) -> Preview {
     match form {
         RuleForm { expression, .. } if expression.is_empty() => Preview::Empty,
+        RuleForm { mistakes, .. } if !mistakes.is_empty() => Preview::Refused,
         _ => Preview::Awaited,
     }
 }

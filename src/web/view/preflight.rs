@@ -55,6 +55,7 @@ impl PreflightView {
             suggestion: match advice.way {
                 Way::AtOnce => "",
                 Way::Canary => "Suggested: a canary.",
+                Way::Wait if preflight.wrong_queue.is_some() => "None of them can be sent there.",
                 Way::Wait => "Suggested: wait.",
                 Way::Discard => "Suggested: discard them.",
             },

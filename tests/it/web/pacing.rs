@@ -540,6 +540,15 @@ async fn what_can_be_known_beforehand_is_said(office: &Office) {
         let part = submit(&office.desk, "/letters/all?status=open", &asked).await.expect(200).page();
         assert_eq!(part.html().contains("1 will be refused"), is_refused, "{}", part.html());
     }
+    for queue in ["dlo.due".to_owned(), "o".repeat(256)] {
+        let asked = [("part", "preflight"), ("until", &*now), ("queue", &queue)];
+        let part = submit(&office.desk, "/letters/all?status=open", &asked).await.expect(200).page();
+        assert!(part.html().contains("None of them can be sent there."), "{}", part.html());
+    }
+    office.desk.receive(dead_in("amq.gen-x")).await;
+    let own = json!({"action": "retry", "filter": {"queue": "amq.gen-x"}});
+    let told = office.desk.post("/api/v1/actions/preview", &own).await.expect(200).json();
+    assert_eq!((&told["total"], &told["refused"][0]["letters"]), (&json!(1), &json!(1)));
 }
 
 async fn of_what_must_not_be_retried_only_that_of_the_time_is_counted(office: &Office) {
