@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use argon2::{
-    Argon2,
+    Algorithm, Argon2, Params, Version,
     password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
 };
 use thiserror::Error;
@@ -37,15 +37,22 @@ pub enum PasswordError {
 pub struct Passwords {
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
+    cost: Params,
 }
 
 impl Default for Passwords {
     fn default() -> Self {
-        Self { running: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::new(Semaphore::new(AT_ONCE + WAITING)) }
+        Self::costing(Params::default())
     }
 }
 
 impl Passwords {
+    /// New hashes take that much; what it takes to look at one stands in the hash.
+    pub fn costing(cost: Params) -> Self {
+        let (running, waiting) = (Semaphore::new(AT_ONCE), Semaphore::new(AT_ONCE + WAITING));
+        Self { running: Arc::new(running), waiting: Arc::new(waiting), cost }
+    }
+
     /// Its hash, as a PHC string.
     ///
     /// # Errors
@@ -53,8 +60,9 @@ impl Passwords {
     pub async fn hash(&self, name: &str, password: &str) -> Result<String, PasswordError> {
         check(name, password).map_err(PasswordError::Unfit)?;
         let password = password.to_owned();
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.cost.clone());
         self.compute(move || {
-            let hash = Argon2::default().hash_password(password.as_bytes());
+            let hash = argon2.hash_password(password.as_bytes());
             hash.map(|hash| hash.to_string()).map_err(|error| PasswordError::Hash(error.to_string()))
         })
         .await?

@@ -42,6 +42,11 @@ impl Users {
         Self { store, clock, feed, passwords: Passwords::default() }
     }
 
+    /// The same, whose passwords cost more or less to guess.
+    pub fn with_passwords(self, passwords: Passwords) -> Self {
+        Self { passwords, ..self }
+    }
+
     pub async fn all(&self) -> Result<Vec<User>, StoreError> {
         self.store.users().await
     }

@@ -1,10 +1,7 @@
 //! `/api/docs`: the calls as a page, from the same description as `openapi.json`, to read and to try.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::{
-    extract::State,
     http::Method,
     response::{Html, IntoResponse, Response},
 };
@@ -87,12 +84,12 @@ impl Call {
     }
 }
 
-pub async fn show(State(app): State<Arc<AppState>>, description: &OpenApi) -> Result<Response, WebError> {
+pub async fn show(app: &AppState, description: &OpenApi) -> Result<Response, WebError> {
     let document = serde_json::to_value(description).unwrap_or_default();
     let base = app.settings.public_url.as_str().trim_end_matches('/').to_owned();
     let reader = Reader { document: &document, schemas: Schemas::of(&document), base: &base };
     let sections = reader.sections();
-    let shell = Shell { here: "/letters".to_owned(), ..Shell::load(&app, Page::Api).await? };
+    let shell = Shell { here: "/letters".to_owned(), ..Shell::load(app, Page::Api).await? };
     let asks = document["security"].as_array().is_some_and(|schemes| !schemes.is_empty());
     let first = shell::line(&["curl", &format!("{base}/api/v1/letters?status=open&importance=critical")]);
     let (problems, faults) = (ProblemCode::ALL, FaultCode::ALL);

@@ -1,7 +1,7 @@
 //! What is wrong with the address and the headers of a call, found before anything of it is done. Where a body is read, it
 //! is told together with what is wrong there.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use axum::{
     body::{Body, HttpBody},
@@ -73,8 +73,7 @@ fn unknown(query: &str) -> Vec<Fault> {
 }
 
 /// What each call takes, by method and path.
-#[derive(Clone)]
-pub struct Heads(Arc<HashMap<(Method, String), Head>>);
+pub struct Heads(HashMap<(Method, String), Head>);
 
 impl Heads {
     pub fn of(description: &OpenApi) -> Self {
@@ -91,11 +90,11 @@ impl Heads {
                 Some(((method, path.clone()), head))
             })
         });
-        Self(Arc::new(calls.collect()))
+        Self(calls.collect())
     }
 
     /// Refuses what is wrong; whoever reads the body does where there is one.
-    pub async fn check(self, mut request: Request, next: Next) -> Result<Response, WebError> {
+    pub async fn check(&self, mut request: Request, next: Next) -> Result<Response, WebError> {
         let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
         let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
         let head = self.0.get(&(method.clone(), path.to_owned())).copied().unwrap_or_default();

@@ -50,9 +50,10 @@ mod schemas;
 mod views;
 mod words;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use axum::{Json, Router, middleware};
+use axum::{Json, Router, extract::State, middleware};
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 pub use decode::Decoded;
@@ -72,9 +73,77 @@ use crate::{
 };
 
 pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
-    let settings = &app.settings;
     let once = middleware::from_fn_with_state(Arc::clone(app), idempotency::once);
-    let v1 = OpenApiRouter::new()
+    // The limit of a call is around what reads a body to remember it.
+    let v1 = CALLS
+        .most
+        .clone()
+        .layer(once.clone())
+        .merge(CALLS.uploads.clone().layer(once.clone()).layer(upload::limit()))
+        .merge(CALLS.retry.clone().layer(once).layer(body_limit(EDIT_LIMIT)))
+        .merge(CALLS.decode.clone().layer(body_limit(decode_limit(app.settings.decode_max_bytes))));
+    let described = Arc::new(OnceLock::new());
+    let for_docs = Arc::clone(&described);
+    let show = async move |State(app): State<Arc<AppState>>| Json(description_for(&app, &described).clone());
+    let show_docs =
+        async move |State(app): State<Arc<AppState>>| docs::show(&app, description_for(&app, &for_docs)).await;
+    Router::new()
+        .nest(V1, v1)
+        .route_layer(middleware::from_fn(|request, next| CALLS.heads.check(request, next)))
+        .route("/api/openapi.json", get(show))
+        .route("/api/docs", get(show_docs))
+}
+
+/// As this server is reached and asks people to sign in; made when somebody asks for it first.
+fn description_for<'d>(app: &AppState, made: &'d OnceLock<OpenApi>) -> &'d OpenApi {
+    made.get_or_init(|| {
+        let (mode, public_url) = (app.sign_in.mode(), &app.settings.public_url);
+        let has_sessions = matches!(mode, AuthMode::Password | AuthMode::Oidc);
+        let cookie = has_sessions.then(|| PrivateCookie::session(public_url).name().to_owned());
+        let sign_in = SignInFacts { asks: mode != AuthMode::None, cookie };
+        let mut description = description::base(public_url, &sign_in);
+        description.merge(CALLS.description.clone());
+        description::finished(description, &sign_in)
+    })
+}
+
+/// Where the calls are.
+const V1: &str = "/api/v1";
+
+/// The calls by what surrounds them, and what they say of themselves: once in a process, as it takes longer than all else
+/// that a server does when it starts.
+static CALLS: LazyLock<Calls> = LazyLock::new(Calls::collect);
+
+struct Calls {
+    most: Router<Arc<AppState>>,
+    /// They bring a file.
+    uploads: Router<Arc<AppState>>,
+    /// It may bring a whole body.
+    retry: Router<Arc<AppState>>,
+    decode: Router<Arc<AppState>>,
+    description: OpenApi,
+    heads: Heads,
+}
+
+impl Calls {
+    fn collect() -> Self {
+        let (most, described) = most().split_for_parts();
+        let mut all = OpenApiRouter::<Arc<AppState>>::with_openapi(described);
+        let mut apart = |calls: OpenApiRouter<Arc<AppState>>| {
+            let (router, described) = calls.split_for_parts();
+            all.get_openapi_mut().merge(described);
+            router
+        };
+        let uploads = apart(OpenApiRouter::new().routes(operations!(schemas::schemas, schemas::add)));
+        let retry = apart(OpenApiRouter::new().routes(operations!(commands::retry)));
+        let decode = apart(OpenApiRouter::new().routes(operations!(decode::decode)));
+        let description = OpenApiRouter::<Arc<AppState>>::default().nest(V1, all).into_openapi();
+        Self { most, uploads, retry, decode, heads: Heads::of(&description), description }
+    }
+}
+
+fn most() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::new()
         .routes(operations!(letters::letters))
         .routes(operations!(in_common::of_search))
         .routes(operations!(letters_export::export))
@@ -135,29 +204,5 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(operations!(markers::markers, markers::add))
         .routes(operations!(markers::marker, markers::remove))
         .routes(operations!(mappings::mappings, mappings::add))
-        .routes(operations!(mappings::mapping, mappings::set, mappings::remove));
-    let uploads = OpenApiRouter::new().routes(operations!(schemas::schemas, schemas::add));
-    // They may bring a whole body.
-    let retry = OpenApiRouter::new().routes(operations!(commands::retry));
-    let decode_limit = body_limit(decode_limit(settings.decode_max_bytes));
-    let decode = OpenApiRouter::new().routes(operations!(decode::decode)).layer(decode_limit);
-    // Its limit is around what reads a body to remember it.
-    let v1 = v1
-        .layer(once.clone())
-        .merge(uploads.layer(once.clone()).layer(upload::limit()))
-        .merge(retry.layer(once).layer(body_limit(EDIT_LIMIT)))
-        .merge(decode);
-    let mode = app.sign_in.mode();
-    let has_sessions = matches!(mode, AuthMode::Password | AuthMode::Oidc);
-    let cookie = has_sessions.then(|| PrivateCookie::session(&settings.public_url).name().to_owned());
-    let sign_in = SignInFacts { asks: mode != AuthMode::None, cookie };
-    let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, &sign_in)).nest("/api/v1", v1);
-    let (router, description) = described.split_for_parts();
-    let heads = Heads::of(&description);
-    let router = router.route_layer(middleware::from_fn(move |request, next| heads.clone().check(request, next)));
-    let description = Arc::new(description::finished(description, &sign_in));
-    let for_docs = Arc::clone(&description);
-    router
-        .route("/api/openapi.json", get(async move || Json((*description).clone())))
-        .route("/api/docs", get(async move |app| docs::show(app, &for_docs).await))
+        .routes(operations!(mappings::mapping, mappings::set, mappings::remove))
 }

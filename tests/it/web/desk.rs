@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
+use argon2::Params;
 use axum::{
     Router,
     body::Body,
@@ -35,7 +36,7 @@ use dead_letter_office::{
         policies::Policies,
         rules::Rules,
         schemas::Schemas,
-        sign_in::{SignIn, Tokens, Users},
+        sign_in::{Passwords, SignIn, Tokens, Users},
         triage::Triage,
         wakeup::Wakeup,
     },
@@ -230,7 +231,9 @@ impl Desk {
         )
         .unwrap();
         let sign_in = SignIn::new(auth, Arc::clone(&store), clock.clone(), feed.clone(), None);
-        let users = Users::new(Arc::clone(&store), clock.clone(), feed.clone());
+        // What makes passwords hard to guess makes tests slow: this is the least that there is.
+        let cheap = Passwords::costing(Params::new(Params::MIN_M_COST, 1, 1, None).unwrap());
+        let users = Users::new(Arc::clone(&store), clock.clone(), feed.clone()).with_passwords(cheap);
         let tokens = Tokens::new(Arc::clone(&store), clock.clone(), feed.clone());
         let server = AppState {
             sign_in: sign_in.clone(),
