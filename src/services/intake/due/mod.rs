@@ -31,13 +31,14 @@ use crate::{
         outgoing, reconnect::Backoff, unpack,
     },
     services::{ids, wakeup::Wakeup},
+    store::StoreError,
 };
 
 /// Sessions that do this beside each other: while one awaits its confirms, the other sends.
 pub(crate) const WORKERS: usize = 2;
 /// How often it is looked whether somebody else has begun to have messages wait in this broker.
 const LOOK: Duration = Duration::from_secs(10 * 60);
-/// How soon an obituary is published again that could not be.
+/// How soon an obituary is published again that could not be, and the database asked again that did not answer.
 const PAUSE: Duration = Duration::from_secs(5);
 /// How much longer a message waits whose queue is full, or cannot be had.
 const FULL: Duration = Duration::from_secs(60);
@@ -47,8 +48,6 @@ const PAUSED: Duration = Duration::from_secs(if cfg!(feature = "crash-points") {
 /// How long RabbitMQ has to tell all who consumed the queue that it was deleted. RabbitMQ 3 consumes the next one for those
 /// whom it has not told by then, and what it delivers to them comes to nobody.
 const TOLD: Duration = Duration::from_secs(1);
-/// For so long nothing is due before the queue is consumed anew: what RabbitMQ has delivered to nobody is delivered again.
-const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// Works until the session is over or it is told to stop.
 pub(crate) async fn send_back(
@@ -66,21 +65,27 @@ pub(crate) async fn send_back(
                 due.remember().await;
                 match due.drain(consumer, &mut news, stop).await {
                     Err(SessionError::Cancelled { .. }) => tell(deleted, &news),
-                    over => over?,
+                    // With the connection goes what RabbitMQ has delivered to nobody.
+                    Ok(()) if !stop.is_cancelled() => {
+                        return Err(SessionError::Cancelled { queue: dlo_queues::DUE.to_owned() });
+                    }
+                    over => return over,
                 }
             }
-            // What waits has nowhere else to go.
-            None if due.is_remembered().await => {
-                tell(deleted, &news);
-                // Not all at once: RabbitMQ ends the connection of whoever looks at a queue that is just being declared.
-                let pause = TOLD.mul_f64(1.0 + fastrand::f64());
-                let Some(()) = stop.run_until_cancelled(tokio::time::sleep(pause)).await else { break };
-                session.declare_due_queue().await?;
-            }
-            None => tokio::select! {
-                () = stop.cancelled() => {}
-                () = waiting.notified() => {}
-                () = tokio::time::sleep(LOOK) => {}
+            None => match due.is_remembered().await {
+                // What waits has nowhere else to go.
+                Ok(true) => {
+                    tell(deleted, &news);
+                    // Not all at once: RabbitMQ ends the connection of whoever looks at a queue that is just being declared.
+                    let pause = TOLD.mul_f64(1.0 + fastrand::f64());
+                    let Some(()) = stop.run_until_cancelled(tokio::time::sleep(pause)).await else { break };
+                    session.declare_due_queue().await?;
+                }
+                other => tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = waiting.notified() => {}
+                    () = tokio::time::sleep(if other.is_ok() { LOOK } else { PAUSE }) => {}
+                },
             },
         }
         news.mark_unchanged();
@@ -88,7 +93,7 @@ pub(crate) async fn send_back(
     Ok(())
 }
 
-/// Has the others consume anew who may not have heard that the queue was deleted, unless one of them has said so.
+/// Has the others begin anew who may not have heard that the queue was deleted, unless one of them has said so.
 fn tell(deleted: &watch::Sender<()>, news: &watch::Receiver<()>) {
     if !news.has_changed().unwrap_or(true) {
         deleted.send_replace(());
@@ -116,11 +121,10 @@ impl Due<'_> {
         }
     }
 
-    async fn is_remembered(&self) -> bool {
-        self.intake.store.delay_queues(&self.intake.broker).await.is_ok_and(|queues| !queues.is_empty())
+    async fn is_remembered(&self) -> Result<bool, StoreError> {
+        Ok(!self.intake.store.delay_queues(&self.intake.broker).await?.is_empty())
     }
 
-    /// Until it is told to stop or to consume anew.
     async fn drain(
         &mut self,
         mut consumer: QueueConsumer,
@@ -137,7 +141,6 @@ impl Due<'_> {
                 },
                 () = batch.is_time() => batch.take_up(),
                 _ = news.changed() => return Ok(()),
-                () = tokio::time::sleep(IDLE), if batch.is_empty() => return Ok(()),
                 () = stop.cancelled() => return Ok(()),
             }
             while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
