@@ -1,10 +1,15 @@
 //! Consuming: one connection, one channel for each queue.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use amqp_message::message::Message;
 use failure_conventions::dlo_queues;
 use futures_util::{FutureExt, StreamExt};
 use lapin::{
-    BasicProperties, Channel, Connection, Consumer,
+    BasicProperties, Channel, Connection, Consumer, Queue,
     options::{
         BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions,
         ConfirmSelectOptions, QueueDeclareOptions,
@@ -53,12 +58,32 @@ async fn may_publish(connection: &Connection) -> Result<(), SessionError> {
     step("publishing to the default exchange, as retries are", published).await.map(drop)
 }
 
+async fn look(channel: &Channel, queue: &str) -> Result<Queue, SessionError> {
+    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+    let looking = channel.queue_declare(queue.into(), passive, FieldTable::default());
+    step(&format!("looking at queue {queue}"), looking).await
+}
+
 /// A connection that consumes.
 pub struct ConsumingSession {
     connection: Connection,
     key: BindingKey,
     repairs: Repairs,
     prefetch: u16,
+    consuming: Consuming,
+}
+
+/// The number of the consumer that a session has; 0 where it has none.
+#[derive(Clone, Default)]
+struct Consuming(Arc<AtomicU64>);
+
+/// As long as it is there, its session consumes.
+struct Consumes(Consuming);
+
+impl Drop for Consumes {
+    fn drop(&mut self) {
+        self.0.0.store(0, Ordering::Relaxed);
+    }
 }
 
 impl ConsumingSession {
@@ -66,7 +91,7 @@ impl ConsumingSession {
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
         let (connection, repairs) = connect_guarded(config, &format!("dlo {name} consuming")).await?;
         let key = Topology { config }.ensure(&connection).await?;
-        Ok(Self { connection, key, repairs, prefetch: config.prefetch })
+        Ok(Self { connection, key, repairs, prefetch: config.prefetch, consuming: Consuming::default() })
     }
 
     /// Declares the dead-letter exchange anew where somebody has deleted it; says whether it was missing.
@@ -102,13 +127,27 @@ impl ConsumingSession {
     /// RabbitMQ 4.3 lets nobody look who may not declare. Whoever may not has had nothing wait there.
     pub async fn consume_due(&self) -> Result<Option<QueueConsumer>, SessionError> {
         let channel = open_channel(&self.connection).await?;
-        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-        let looking = channel.queue_declare(dlo_queues::DUE.into(), passive, FieldTable::default());
-        match step(&format!("looking at queue {}", dlo_queues::DUE), looking).await {
+        match look(&channel, dlo_queues::DUE).await {
             Err(SessionError::Refused { source, .. }) if is_not_found(&source) || is_refused(&source) => Ok(None),
             Err(error) => Err(error),
             Ok(_) => self.consume_on(channel, dlo_queues::DUE, BUNDLES).await.map(Some),
         }
+    }
+
+    /// The number of this session's consumer of `queue`, where RabbitMQ knows of none: it does not always tell that it deleted
+    /// the queue. `None`: all is well, or it cannot be said.
+    pub async fn forgotten_consumer(&self, queue: &str) -> Option<u64> {
+        let number = self.consuming.0.load(Ordering::Relaxed);
+        if number == 0 {
+            return None;
+        }
+        let channel = open_channel(&self.connection).await.ok()?;
+        let is_forgotten = match look(&channel, queue).await {
+            Ok(queue) => queue.consumer_count() == 0,
+            Err(SessionError::Refused { source, .. }) => is_not_found(&source),
+            Err(_) => false,
+        };
+        is_forgotten.then_some(number)
     }
 
     /// Declares the queue of what has waited.
@@ -123,7 +162,10 @@ impl ConsumingSession {
         let consumed =
             channel.basic_consume(short(queue)?, "".into(), BasicConsumeOptions::default(), FieldTable::default());
         let deliveries = step(&format!("consuming {queue}"), consumed).await?;
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        self.consuming.0.store(NUMBER.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         Ok(QueueConsumer {
+            _consumes: Consumes(self.consuming.clone()),
             acknowledger: Acknowledger { channel, prefetch },
             deliveries,
             queue: queue.to_owned(),
@@ -141,6 +183,7 @@ impl ConsumingSession {
 
 /// The deliveries of one queue, on a channel of its own.
 pub struct QueueConsumer {
+    _consumes: Consumes,
     acknowledger: Acknowledger,
     deliveries: Consumer,
     queue: String,

@@ -17,7 +17,7 @@ use crate::{
     services::wakeup::Wakeup,
 };
 
-/// How often the dead-letter exchange is looked at.
+/// How often it is looked whether the dead-letter exchange is there, and RabbitMQ knows of the consumers.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The sessions of an intake. What ends one, such as a queue that was deleted, ends no other.
@@ -93,16 +93,22 @@ impl<'a> Sessions<'a> {
         self.show(n, ConnectionState::Connected { since: intake.clock.now() });
         let address = intake.config.address();
         tracing::info!(broker.name = intake.broker, queue.name = queue, address, "consuming dead letters");
-        match consumer {
-            Some(consumer) => {
-                tokio::select! {
-                    drained = drain::drain(intake, source, consumer, &self.waiting, stop) => drained?,
-                    never = self.keep_exchange(source, &session) => match never {},
-                }
+        let over = stop.child_token();
+        let work = async {
+            match consumer {
+                Some(consumer) => drain::drain(intake, source, consumer, &self.waiting, &over).await,
+                None => due::send_back(intake, &session, (&self.waiting, &self.deleted), &over).await,
             }
-            None => due::send_back(intake, &session, (&self.waiting, &self.deleted), stop).await?,
+        };
+        tokio::select! {
+            worked = work => worked?,
+            never = self.keep_exchange(source, &session) => match never {},
+            never = watch(&session, queue, &over) => match never {},
         }
         session.close().await;
+        if over.is_cancelled() && !stop.is_cancelled() {
+            return Err(SessionError::Cancelled { queue: queue.to_owned() });
+        }
         Ok(())
     }
 
@@ -149,5 +155,19 @@ impl<'a> Sessions<'a> {
         states[n] = state;
         let worst = states.iter().reduce(ConnectionState::worse).cloned().unwrap_or(ConnectionState::Connecting);
         self.intake.board.set_consuming(&self.intake.broker, worst);
+    }
+}
+
+/// Has the work of a session end, in good order, once RabbitMQ has been found twice to know nothing of its consumer.
+async fn watch(session: &ConsumingSession, queue: &str, over: &CancellationToken) -> Infallible {
+    let mut before = None;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let forgotten = session.forgotten_consumer(queue).await;
+        if forgotten.is_some() && forgotten == before {
+            over.cancel();
+            return std::future::pending().await;
+        }
+        before = forgotten;
     }
 }

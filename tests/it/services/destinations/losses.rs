@@ -6,7 +6,7 @@ use amqp_message::{death::Reason, field::FieldValue, message::Message};
 use dead_letter_office::{
     clock::Clock,
     domain::{letter::LetterId, retry::Destination},
-    rabbitmq::{PublishOutcome, names},
+    rabbitmq::{ConsumingSession, PublishOutcome, names},
     services::intake::IntakeSource,
 };
 use failure_conventions::{dlo_headers, dlo_queues};
@@ -244,6 +244,25 @@ async fn who_hears_late_that_a_queue_was_deleted_holds_nothing_of_the_next() {
         sender.deliver(&destination, &n.to_string()).await;
         assert_eq!(service.work().await.data, n.to_string().as_bytes());
     }
+}
+
+/// RabbitMQ 3 tells nobody: it consumes the first for them and delivers to nobody, and forgets them with the second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_told_that_a_queue_was_deleted_finds_out() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let destination = orders().after(SHORT, now());
+    sender.deliver(&destination, "before").await;
+    service.work().await;
+    let another = ConsumingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
+    for _ in 0..2 {
+        vhost.delete_queue(dlo_queues::DUE).await;
+        another.declare_due_queue().await.unwrap();
+    }
+    sender.deliver(&destination, "after").await;
+    assert_eq!(service.work().await.data, b"after");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
