@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::{Kind, Node, Position, SyntaxError, one_line::joined_like, read};
-use crate::Limits;
+use super::{Kind, Position, one_line::joined_like, read::parsed};
 
 /// Bytes of a patch: it stands in the job that makes it.
 const LONGEST: usize = 64 << 10;
@@ -69,12 +68,6 @@ impl MergePatch {
 /// JSON over several lines, as pages compare it; what is none stays as it is.
 pub fn laid_out(text: &str) -> String {
     parsed(text).map_or_else(|_| text.to_owned(), |node| node.to_string())
-}
-
-/// As many values as an edited payload may have.
-pub(super) fn parsed(text: &str) -> Result<Node<'_>, SyntaxError> {
-    let limits = Limits::default();
-    read(text, limits.elements, limits.depth)
 }
 
 impl fmt::Debug for MergePatch {

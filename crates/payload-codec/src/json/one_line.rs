@@ -1,6 +1,6 @@
 //! JSON on one line, over several while somebody edits it.
 
-use super::{Kind, Member, Node, merge_patch::parsed, write};
+use super::{Kind, Member, Node, read::parsed, write};
 
 /// As much as fits on a line is read as it is.
 const FITS: usize = 60;

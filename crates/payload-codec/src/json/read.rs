@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Kind, Member, Node, SyntaxError};
+use crate::Limits;
 
 /// Reads `text`, of no more than `max_nodes` values, by RFC 8259 and nothing more lenient. Arrays and objects may be
 /// within each other `max_depth` times, which should be no more than a few hundred: reading them recurses.
@@ -18,6 +19,12 @@ pub fn read(text: &str, max_nodes: usize, max_depth: usize) -> Result<Node<'_>, 
         None => Ok(node),
         Some(_) => Err(reader.error("nothing may follow the end of the JSON")),
     }
+}
+
+/// With as many values as an edited payload may have.
+pub(super) fn parsed(text: &str) -> Result<Node<'_>, SyntaxError> {
+    let limits = Limits::default();
+    read(text, limits.elements, limits.depth)
 }
 
 struct Reader<'a> {

@@ -27,7 +27,7 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Node<'static>, Unrea
         return malformed("it does not begin as a Java object");
     }
     let budget = Budget::new(bytes.len(), limits);
-    let mut reader = Reader { bytes, at: MAGIC.len(), handles: Vec::new(), budget };
+    let mut reader = Reader { bytes, at: MAGIC.len(), handles: Vec::new(), budget, max_ancestors: limits.depth };
     let mut contents = Vec::new();
     while reader.at < bytes.len() {
         contents.push(reader.content()?);
@@ -49,6 +49,8 @@ struct Class {
     flags: u8,
     fields: Vec<(u8, String)>,
     parent: Option<Rc<Class>>,
+    /// Its parent, the parent of that, and so on.
+    n_ancestors: usize,
 }
 
 /// What a class description says of how its objects are written.
@@ -67,6 +69,7 @@ struct Reader<'a> {
     at: usize,
     handles: Vec<Handle>,
     budget: Budget,
+    max_ancestors: usize,
 }
 
 type Step<T> = Result<T, Unreadable>;
@@ -189,13 +192,7 @@ impl<'a> Reader<'a> {
             }
             fields.push((kind, field));
         }
-        self.annotations()?;
-        let parent = self.class()?;
-        let class = Rc::new(Class { name, flags, fields, parent });
-        if let Some(kept) = self.handles.get_mut(handle) {
-            *kept = Handle::Class(Some(Rc::clone(&class)));
-        }
-        Ok(Some(class))
+        self.child(handle, name, flags, fields).map(Some)
     }
 
     fn proxy(&mut self) -> Step<Option<Rc<Class>>> {
@@ -207,13 +204,24 @@ impl<'a> Reader<'a> {
             self.budget.value()?;
             names.push(self.utf(2)?);
         }
+        self.child(handle, names.join(", "), SERIALIZABLE, Vec::new()).map(Some)
+    }
+
+    /// The rest of a description, which ends with that of its parent; later parts of the stream know it by this handle.
+    fn child(&mut self, handle: usize, name: String, flags: u8, fields: Vec<(u8, String)>) -> Step<Rc<Class>> {
         self.annotations()?;
         let parent = self.class()?;
-        let class = Rc::new(Class { name: names.join(", "), flags: SERIALIZABLE, fields: Vec::new(), parent });
+        let n_ancestors = parent.as_ref().map_or(0, |parent| parent.n_ancestors.saturating_add(1));
+        // A parent may be one that was described before, and so a chain be longer than anything is nested. To let go of it takes
+        // a piece of the stack for each.
+        if n_ancestors > self.max_ancestors {
+            return Err(Unreadable::TooMuch);
+        }
+        let class = Rc::new(Class { name, flags, fields, parent, n_ancestors });
         if let Some(kept) = self.handles.get_mut(handle) {
             *kept = Handle::Class(Some(Rc::clone(&class)));
         }
-        Ok(Some(class))
+        Ok(class)
     }
 
     /// What a class wrote by itself, up to the end of its block.
@@ -235,6 +243,7 @@ impl<'a> Reader<'a> {
         let mut classes = Vec::new();
         let mut next = Some(Rc::clone(&class));
         while let Some(one) = next {
+            self.budget.value()?;
             next = one.parent.clone();
             classes.push(one);
         }

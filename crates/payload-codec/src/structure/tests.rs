@@ -153,6 +153,38 @@ fn yaml() {
 }
 
 /// Damaged pickles, PHP, Java and YAML end, and never panic.
+/// Each has a parent that was described before it, so that nothing is nested deep.
+#[test]
+fn a_chain_of_java_classes_ends() {
+    const NESTED: u32 = 90;
+    let mut bytes = vec![0xac, 0xed, 0, 5];
+    for described in 0..20 {
+        for _ in 0..NESTED {
+            bytes.extend([0x72, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0x78]);
+        }
+        match described {
+            0 => bytes.push(0x70),
+            _ => {
+                bytes.push(0x71);
+                bytes.extend((0x7e_0000 + (described - 1) * NESTED).to_be_bytes());
+            }
+        }
+    }
+    assert_eq!(compact(&bytes, Format::Java), Err(Unreadable::TooMuch));
+}
+
+/// A few bytes that are compressed well, and would take a hundred times as many.
+#[test]
+fn what_is_kept_is_bounded_too() {
+    for kept in [0x94, b'2', b'('] {
+        let pickle = [&[0x80, 4, b'N'][..], &vec![kept; 3 << 20], b"."].concat();
+        assert_eq!(compact(&pickle, Format::Pickle), Err(Unreadable::TooMuch), "{kept:#x}");
+    }
+    let texts = "a,".repeat(2_000);
+    let yaml = format!("---\n{}{texts}{}\n", "&a [".repeat(90), "]".repeat(90));
+    assert_eq!(compact(yaml.as_bytes(), Format::Yaml), Err(Unreadable::TooMuch));
+}
+
 #[test]
 fn anything_is_read_or_refused() {
     let seeds: Vec<(Vec<u8>, Format)> = vec![

@@ -40,7 +40,7 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Node<'static>, Unrea
 
 struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    /// What an alias stands for, with the number of values in it.
+    /// What an alias stands for.
     anchors: HashMap<usize, Node<'static>>,
     budget: Budget,
 }
@@ -97,12 +97,13 @@ impl<'a> Reader<'a> {
             None => node,
         };
         if anchor > 0 {
+            count(&node, &mut self.budget)?;
             self.anchors.insert(anchor, node.clone());
         }
         Ok(node)
     }
 
-    /// What it stands for is counted each time that it is.
+    /// What it stands for is counted each time that it is, and once where it is kept.
     fn alias(&mut self, anchor: usize) -> Result<Node<'static>, Unreadable> {
         let Some(node) = self.anchors.get(&anchor) else {
             return Ok(Node::pair("#reference", Node::text("a value around this one")));

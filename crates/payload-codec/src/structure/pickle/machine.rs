@@ -36,6 +36,9 @@ pub(super) enum Value<'a> {
     Outside(Ref),
 }
 
+/// Steps for each value; what is written by Python takes about three.
+const STEPS: usize = 8;
+
 /// The longest integer that is shown in digits, in bytes.
 const MAX_INTEGER: usize = 64;
 
@@ -48,6 +51,8 @@ pub(super) struct Machine<'a> {
     marks: Vec<usize>,
     memo: HashMap<u64, Ref>,
     max_values: usize,
+    /// Steps that are left. Some take a byte and keep a reference, which is much more.
+    steps: usize,
 }
 
 type Step<T> = Result<T, Unreadable>;
@@ -63,12 +68,14 @@ impl<'a> Machine<'a> {
             marks: Vec::new(),
             memo: HashMap::new(),
             max_values,
+            steps: max_values.saturating_mul(STEPS),
         }
     }
 
-    /// Runs to the end. Each step takes a byte at least, so that it ends.
+    /// Runs to the end.
     pub fn run(mut self) -> Step<(Vec<Value<'a>>, Ref)> {
         loop {
+            self.steps = self.steps.checked_sub(1).ok_or(Unreadable::TooMuch)?;
             let opcode = self.byte()?;
             if opcode == b'.' {
                 let root = self.pop()?;
