@@ -8,12 +8,11 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, IntoDeserializer},
 };
-
-use url::{Host, Url};
+use url::Url;
 
 use super::{
     teams::{self, TeamConfig},
-    values::{Secret, duration, http_url, list, word},
+    values::{Secret, duration, http_url, is_loopback, list, word},
 };
 use crate::domain::access::Role;
 
@@ -199,13 +198,7 @@ impl AuthConfig {
 /// Whether nobody can change on its way what is said there: by TLS, or on this machine.
 fn is_private(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };
-    let is_here = match url.host() {
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    url.scheme() == "https" || is_here
+    url.scheme() == "https" || is_loopback(&url)
 }
 
 fn perhaps_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -6,7 +6,7 @@ use amqp_message::word_enum;
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
-use super::values::{Secret, word};
+use super::values::{Secret, is_loopback, word};
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -65,7 +65,8 @@ impl BrokerConfig {
         let place = |broker: &Self| {
             let url = Url::parse(broker.url.reveal()).ok()?;
             let usual = if url.scheme() == "amqps" { 5671 } else { 5672 };
-            Some((url.host_str()?.to_ascii_lowercase(), url.port().unwrap_or(usual), vhost(&url)))
+            let host = if is_loopback(&url) { "localhost".to_owned() } else { url.host_str()?.to_ascii_lowercase() };
+            Some((host, url.port().unwrap_or(usual), vhost(&url)))
         };
         place(self).is_some_and(|here| place(other) == Some(here))
     }

@@ -267,6 +267,12 @@ mod tests {
             assert!(refused.contains("brokers.other.url: it leads to the vhost of brokers.main"), "{refused}");
             assert!(!refused.contains("c:d"), "{refused}");
         }
+        let loopback = ["amqp://c:d@127.0.0.1", "amqp://c:d@[::1]", "amqp://c:d@LocalHost"].map(|url| {
+            let url = serde_json::from_value(serde_json::json!({ "url": url }));
+            url.expect("a table of a broker")
+        });
+        let [first, others @ ..]: &[BrokerConfig; 3] = &loopback;
+        assert!(others.iter().all(|other| first.is_same_vhost(other)));
         for other in ["amqp://c:d@rabbitmq.example/eu", "amqps://c:d@rabbitmq.example", "amqp://c:d@rabbitmq2.example"]
         {
             load_both(other).unwrap();

@@ -1,12 +1,17 @@
 //! Values that know what they take.
 
-use std::{fmt, net::SocketAddr, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+    time::Duration,
+};
 
 use serde::{
     Deserialize, Deserializer,
     de::{Error, IntoDeserializer},
 };
-use url::Url;
+use url::{Host, Url};
 
 /// A length of time as people write it: `250ms`, `10s`, `5m`, `2h`, `7d`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -80,6 +85,20 @@ pub fn http_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Er
 }
 
 /// An address, or none where the text is empty.
+/// Whether it leads to this machine.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        // The hosts of schemes that are none of the web's are not parsed.
+        Some(Host::Domain(name)) => {
+            let address = name.trim_matches(['[', ']']).parse();
+            name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip: IpAddr| ip.is_loopback())
+        }
+        None => false,
+    }
+}
+
 pub fn perhaps_http_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.is_empty() {

@@ -19,6 +19,11 @@ pub enum ConnectionState {
         since: Timestamp,
         why: String,
     },
+    /// It can be reached, and refuses what is asked of it, or has taken it away.
+    Refused {
+        since: Timestamp,
+        why: String,
+    },
     /// Another process does this; ours has not the role.
     Elsewhere,
 }
@@ -40,7 +45,7 @@ impl ConnectionState {
             Self::Connected { since } => (1, since.as_micros()),
             Self::Blocked { since, .. } => (2, -since.as_micros()),
             Self::Connecting => (3, 0),
-            Self::Lost { since, .. } => (4, -since.as_micros()),
+            Self::Refused { since, .. } | Self::Lost { since, .. } => (4, -since.as_micros()),
         }
     }
 
@@ -49,7 +54,7 @@ impl ConnectionState {
         match self {
             Self::Connecting => Some("not connected yet"),
             Self::Connected { .. } | Self::Elsewhere => None,
-            Self::Blocked { why, .. } | Self::Lost { why, .. } => Some(why),
+            Self::Blocked { why, .. } | Self::Refused { why, .. } | Self::Lost { why, .. } => Some(why),
         }
     }
 }

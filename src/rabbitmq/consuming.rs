@@ -1,18 +1,15 @@
 //! Consuming: one connection, one channel for each queue.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use amqp_message::message::Message;
 use failure_conventions::dlo_queues;
 use futures_util::{FutureExt, StreamExt};
 use lapin::{
-    BasicProperties, Channel, Connection, Consumer, Queue,
+    BasicProperties, Channel, Connection, Consumer,
     options::{
         BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions,
-        ConfirmSelectOptions, QueueDeclareOptions,
+        ConfirmSelectOptions,
     },
     types::FieldTable,
 };
@@ -58,32 +55,14 @@ async fn may_publish(connection: &Connection) -> Result<(), SessionError> {
     step("publishing to the default exchange, as retries are", published).await.map(drop)
 }
 
-async fn look(channel: &Channel, queue: &str) -> Result<Queue, SessionError> {
-    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-    let looking = channel.queue_declare(queue.into(), passive, FieldTable::default());
-    step(&format!("looking at queue {queue}"), looking).await
-}
-
 /// A connection that consumes.
 pub struct ConsumingSession {
     connection: Connection,
     key: BindingKey,
     repairs: Repairs,
     prefetch: u16,
-    consuming: Consuming,
-}
-
-/// The number of the consumer that a session has; 0 where it has none.
-#[derive(Clone, Default)]
-struct Consuming(Arc<AtomicU64>);
-
-/// As long as it is there, its session consumes.
-struct Consumes(Consuming);
-
-impl Drop for Consumes {
-    fn drop(&mut self) {
-        self.0.0.store(0, Ordering::Relaxed);
-    }
+    /// Held by each consumer, too.
+    consuming: Arc<()>,
 }
 
 impl ConsumingSession {
@@ -91,7 +70,7 @@ impl ConsumingSession {
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
         let (connection, repairs) = connect_guarded(config, &format!("dlo {name} consuming")).await?;
         let key = Topology { config }.ensure(&connection).await?;
-        Ok(Self { connection, key, repairs, prefetch: config.prefetch, consuming: Consuming::default() })
+        Ok(Self { connection, key, repairs, prefetch: config.prefetch, consuming: Arc::default() })
     }
 
     /// Declares the dead-letter exchange anew where somebody has deleted it; says whether it was missing.
@@ -127,27 +106,25 @@ impl ConsumingSession {
     /// RabbitMQ 4.3 lets nobody look who may not declare. Whoever may not has had nothing wait there.
     pub async fn consume_due(&self) -> Result<Option<QueueConsumer>, SessionError> {
         let channel = open_channel(&self.connection).await?;
-        match look(&channel, dlo_queues::DUE).await {
+        match declarations::look_at(&channel, dlo_queues::DUE).await {
             Err(SessionError::Refused { source, .. }) if is_not_found(&source) || is_refused(&source) => Ok(None),
             Err(error) => Err(error),
             Ok(_) => self.consume_on(channel, dlo_queues::DUE, BUNDLES).await.map(Some),
         }
     }
 
-    /// The number of this session's consumer of `queue`, where RabbitMQ knows of none: it does not always tell that it deleted
-    /// the queue. `None`: all is well, or it cannot be said.
-    pub async fn forgotten_consumer(&self, queue: &str) -> Option<u64> {
-        let number = self.consuming.0.load(Ordering::Relaxed);
-        if number == 0 {
-            return None;
+    /// Whether this session consumes `queue` and RabbitMQ knows of nobody who does: it does not always tell that it deleted the
+    /// queue. What cannot be said is not so.
+    pub async fn is_forgotten(&self, queue: &str) -> bool {
+        if Arc::strong_count(&self.consuming) == 1 {
+            return false;
         }
-        let channel = open_channel(&self.connection).await.ok()?;
-        let is_forgotten = match look(&channel, queue).await {
+        let Ok(channel) = open_channel(&self.connection).await else { return false };
+        match declarations::look_at(&channel, queue).await {
             Ok(queue) => queue.consumer_count() == 0,
             Err(SessionError::Refused { source, .. }) => is_not_found(&source),
             Err(_) => false,
-        };
-        is_forgotten.then_some(number)
+        }
     }
 
     /// Declares the queue of what has waited.
@@ -162,10 +139,8 @@ impl ConsumingSession {
         let consumed =
             channel.basic_consume(short(queue)?, "".into(), BasicConsumeOptions::default(), FieldTable::default());
         let deliveries = step(&format!("consuming {queue}"), consumed).await?;
-        static NUMBER: AtomicU64 = AtomicU64::new(1);
-        self.consuming.0.store(NUMBER.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         Ok(QueueConsumer {
-            _consumes: Consumes(self.consuming.clone()),
+            _consuming: Arc::clone(&self.consuming),
             acknowledger: Acknowledger { channel, prefetch },
             deliveries,
             queue: queue.to_owned(),
@@ -183,7 +158,7 @@ impl ConsumingSession {
 
 /// The deliveries of one queue, on a channel of its own.
 pub struct QueueConsumer {
-    _consumes: Consumes,
+    _consuming: Arc<()>,
     acknowledger: Acknowledger,
     deliveries: Consumer,
     queue: String,

@@ -2,7 +2,7 @@
 
 use failure_conventions::dlo_queues;
 use lapin::{
-    Channel, Connection, ExchangeKind,
+    Channel, Connection, ExchangeKind, Queue,
     options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions},
     types::{AMQPValue, FieldTable, LongString},
 };
@@ -91,10 +91,7 @@ impl Topology<'_> {
     async fn ensure_queue(&self, connection: &Connection, queue: &str) -> Result<(), SessionError> {
         // A passive declaration that fails closes its channel, so each has one of its own.
         let channel = open_channel(connection).await?;
-        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-        let what = format!("queue {queue}");
-        let found = step(&what, channel.queue_declare(short(queue)?, passive, FieldTable::default())).await;
-        match found {
+        match look_at(&channel, queue).await {
             Err(SessionError::Refused { source, .. }) if self.config.declare && is_not_found(&source) => {
                 self.declare_queue(connection, queue).await
             }
@@ -173,6 +170,13 @@ fn typed(queue_type: QueueType) -> FieldTable {
 
 pub(super) fn text(text: &str) -> AMQPValue {
     AMQPValue::LongString(LongString::from(text))
+}
+
+/// What the broker says of a queue.
+pub(super) async fn look_at(channel: &Channel, queue: &str) -> Result<Queue, SessionError> {
+    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+    let looking = channel.queue_declare(short(queue)?, passive, FieldTable::default());
+    step(&format!("queue {queue}"), looking).await
 }
 
 pub(super) async fn open_channel(connection: &Connection) -> Result<Channel, SessionError> {

@@ -28,11 +28,12 @@ mod window;
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use thiserror::Error;
 
 use utf8_guard::Repairs;
 
-use crate::config::BrokerConfig;
+use crate::{config::BrokerConfig, domain::broker::ConnectionState};
 
 pub use bundle::{BUNDLE, unpack};
 pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Received};
@@ -65,6 +66,8 @@ pub enum SessionError {
     DirectExchange { exchange: String, queue: String },
     #[error("the broker cancelled the consumer of {queue}: the queue was deleted, or its node went away")]
     Cancelled { queue: String },
+    #[error("the broker did not say so to this consumer, but queue {queue} was deleted, or its node went away")]
+    Forgotten { queue: String },
     #[error("the connection was lost: {0}")]
     Lost(String),
 }
@@ -72,6 +75,25 @@ pub enum SessionError {
 impl SessionError {
     fn lost(error: impl std::fmt::Display) -> Self {
         Self::Lost(error.to_string())
+    }
+
+    /// How dlo stands with the broker after this, which has been so since then.
+    pub fn into_state(self, since: Timestamp) -> ConnectionState {
+        let why = self.to_string();
+        if self.is_refusal() { ConnectionState::Refused { since, why } } else { ConnectionState::Lost { since, why } }
+    }
+
+    /// Whether the broker was reached, and did not give what it was asked for.
+    fn is_refusal(&self) -> bool {
+        match self {
+            Self::Refused { source, .. } => refusal(source).is_some(),
+            Self::Name(_)
+            | Self::NoName
+            | Self::DirectExchange { .. }
+            | Self::Cancelled { .. }
+            | Self::Forgotten { .. } => true,
+            Self::Connect(_) | Self::Timeout { .. } | Self::Lost(_) => false,
+        }
     }
 }
 

@@ -1,12 +1,10 @@
 //! What of a configuration is likely not meant for production. Nothing is asked; it is read.
 
-use std::net::IpAddr;
-
 use ipnet::IpNet;
-use url::{Host, Url};
+use url::Url;
 
 use crate::{
-    config::{AuthMode, Config, MetricsAccess},
+    config::{AuthMode, Config, MetricsAccess, values::is_loopback},
     domain::{access::Role, policy::Policy},
 };
 
@@ -120,15 +118,7 @@ fn notifies(config: &Config) -> bool {
 
 /// Whether it is on this machine.
 fn is_near(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        // The hosts of schemes that are none of the web's are not parsed.
-        Some(Host::Domain(name)) => {
-            name == "localhost" || name.trim_matches(['[', ']']).parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
-        }
-        None => true,
-    }
+    !url.has_host() || is_loopback(url)
 }
 
 fn is_everybody(network: &IpNet) -> bool {

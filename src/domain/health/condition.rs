@@ -24,6 +24,8 @@ word_enum! {
         DatabaseRefuses = "database_refuses",
         IntakeHeld = "intake_held",
         BrokerUnreachable = "broker_unreachable",
+        /// It answers, and refuses what dlo needs: a permission is missing, a queue is gone or of another kind.
+        BrokerRefuses = "broker_refuses",
         BrokerBlocked = "broker_blocked",
         SchedulerLate = "scheduler_late",
         NotEnriched = "not_enriched",
@@ -81,6 +83,7 @@ impl ConditionKind {
             | Self::DatabaseRefuses
             | Self::IntakeHeld
             | Self::BrokerUnreachable
+            | Self::BrokerRefuses
             | Self::BrokerBlocked => Status::Unready,
             Self::SchedulerLate
             | Self::NotEnriched
@@ -99,6 +102,7 @@ impl ConditionKind {
             Self::DatabaseRefuses => "The database refuses to be read or written".to_owned(),
             Self::IntakeHeld => format!("Messages from broker {subject} are held and not stored"),
             Self::BrokerUnreachable => format!("No connection to broker {subject}"),
+            Self::BrokerRefuses => format!("Broker {subject} refuses what dlo needs"),
             Self::BrokerBlocked => format!("Broker {subject} is blocked by an alarm"),
             Self::SchedulerLate => format!("Retries to broker {subject} are late"),
             Self::NotEnriched => "Dead letters wait for their type, importance and group".to_owned(),
@@ -132,6 +136,11 @@ impl ConditionKind {
                 "dlo keeps trying. Check that RabbitMQ runs and that brokers.{subject}.url has the right address, user \
                 and vhost."
             ),
+            Self::BrokerRefuses => {
+                "dlo keeps trying. The reason says what is missing: a permission of its user in the \
+                vhost, or a queue or exchange that was deleted or is of another kind. Messages wait until then."
+                    .to_owned()
+            }
             Self::BrokerBlocked => "RabbitMQ is short of memory or disk and takes nothing in. Free some there; work \
                 resumes by itself."
                 .to_owned(),

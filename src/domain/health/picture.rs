@@ -149,6 +149,7 @@ fn trouble(state: &ConnectionState) -> Option<Trouble<'_>> {
     let why = state.trouble()?;
     Some(match state {
         ConnectionState::Blocked { since, .. } => (ConditionKind::BrokerBlocked, Some(*since), why),
+        ConnectionState::Refused { since, .. } => (ConditionKind::BrokerRefuses, Some(*since), why),
         ConnectionState::Lost { since, .. } => (ConditionKind::BrokerUnreachable, Some(*since), why),
         _ => (ConditionKind::BrokerUnreachable, None, why),
     })

@@ -48,6 +48,8 @@ fn brokers_are_lost_blocked_or_held() {
     check(&none, &[broker(ConnectionState::Connecting)], &[(ConditionKind::BrokerUnreachable, 1_000)]);
     let lost = ConnectionState::Lost { since: ago(3), why: "refused".to_owned() };
     check(&none, &[broker(lost.clone())], &[(ConditionKind::BrokerUnreachable, 3)]);
+    let refused = ConnectionState::Refused { since: ago(4), why: "no access".to_owned() };
+    check(&none, &[broker(refused)], &[(ConditionKind::BrokerRefuses, 4)]);
     let blocked = ConnectionState::Blocked { since: ago(4), why: "memory".to_owned() };
     check(&none, &[broker(blocked.clone())], &[(ConditionKind::BrokerBlocked, 4)]);
     let both = BrokerHealth { publishing: lost, ..broker(blocked) };

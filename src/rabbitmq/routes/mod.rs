@@ -150,6 +150,9 @@ fn outcome(error: &SessionError) -> PublishOutcome {
         | SessionError::Name(_)
         | SessionError::NoName
         | SessionError::DirectExchange { .. } => PublishOutcome::Failed(error.to_string()),
-        SessionError::Connect(_) | SessionError::Lost(_) | SessionError::Cancelled { .. } => PublishOutcome::NotSent,
+        SessionError::Connect(_)
+        | SessionError::Lost(_)
+        | SessionError::Cancelled { .. }
+        | SessionError::Forgotten { .. } => PublishOutcome::NotSent,
     }
 }

@@ -1,13 +1,14 @@
 //! What one source brings: a session of its own, built again whenever it is over.
 
 use std::{
+    collections::HashMap,
     convert::Infallible,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use futures_util::{FutureExt, future::join_all};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{Intake, IntakeSource, drain, due};
@@ -30,8 +31,8 @@ pub(super) struct Sessions<'a> {
     opening: tokio::sync::Mutex<()>,
     /// Notified when something waits in RabbitMQ, which may be the first to do so.
     waiting: Wakeup,
-    /// Changes when the queue of what is due is not there any more.
-    deleted: watch::Sender<()>,
+    /// Of each queue: changes when one of its sessions has heard that it was deleted. Not all always do.
+    deleted: HashMap<&'a str, watch::Sender<()>>,
 }
 
 impl<'a> Sessions<'a> {
@@ -41,10 +42,10 @@ impl<'a> Sessions<'a> {
         Self {
             intake,
             states: Mutex::new(vec![ConnectionState::Connecting; sources.len()]),
+            deleted: sources.iter().map(|source| (source.queue(&intake.config), watch::Sender::default())).collect(),
             sources,
             opening: tokio::sync::Mutex::default(),
             waiting: Wakeup::default(),
-            deleted: watch::Sender::default(),
         }
     }
 
@@ -58,16 +59,16 @@ impl<'a> Sessions<'a> {
         let mut backoff = Backoff::default();
         let mut since = intake.clock.now();
         while !stop.is_cancelled() {
-            let why = match self.session(n, &mut backoff, stop).boxed().await {
-                Ok(()) => break,
-                Err(error) => error.to_string(),
-            };
+            let Err(error) = self.session(n, &mut backoff, stop).boxed().await else { break };
+            let queue = self.sources[n].queue(&intake.config);
+            if let SessionError::Cancelled { .. } = error {
+                self.deleted[queue].send_replace(());
+            }
             if backoff.is_fresh() {
                 since = intake.clock.now();
             }
-            let queue = self.sources[n].queue(&intake.config);
-            tracing::warn!(broker.name = intake.broker, queue.name = queue, error = why, "not consuming");
-            self.show(n, ConnectionState::Lost { since, why });
+            tracing::warn!(broker.name = intake.broker, queue.name = queue, error = %error, "not consuming");
+            self.show(n, error.into_state(since));
             if !backoff.wait(stop).await {
                 break;
             }
@@ -97,49 +98,65 @@ impl<'a> Sessions<'a> {
         let work = async {
             match consumer {
                 Some(consumer) => drain::drain(intake, source, consumer, &self.waiting, &over).await,
-                None => due::send_back(intake, &session, (&self.waiting, &self.deleted), &over).await,
+                None => due::send_back(intake, &session, &self.waiting, &over).await,
             }
         };
         tokio::select! {
             worked = work => worked?,
-            never = self.keep_exchange(source, &session) => match never {},
-            never = watch(&session, queue, &over) => match never {},
+            never = self.look_after(source, &session, &over) => match never {},
         }
         session.close().await;
         if over.is_cancelled() && !stop.is_cancelled() {
-            return Err(SessionError::Cancelled { queue: queue.to_owned() });
+            return Err(SessionError::Forgotten { queue: queue.to_owned() });
         }
         Ok(())
     }
 
-    /// Looks every so often whether the exchange is there that dead letters go to: RabbitMQ drops them where it is not, and
-    /// tells nobody.
-    async fn keep_exchange(&self, source: &IntakeSource, session: &ConsumingSession) -> Infallible {
-        let Intake { broker, config, .. } = self.intake;
-        if !matches!(source, IntakeSource::DeadLetters(_)) {
-            return std::future::pending().await;
+    /// Looks every so often for what RabbitMQ tells nobody, and has the work end in good order where the queue was deleted: by
+    /// what another session has heard, or when RabbitMQ was found twice to know of nobody who consumes it.
+    async fn look_after(
+        &self,
+        source: &IntakeSource,
+        session: &ConsumingSession,
+        over: &CancellationToken,
+    ) -> Infallible {
+        let queue = source.queue(&self.intake.config);
+        let mut deleted = self.deleted[queue].subscribe();
+        let (mut problem, mut was_forgotten) = (String::new(), false);
+        while let Err(_looking) = timeout(LOOK, deleted.changed()).await {
+            if let IntakeSource::DeadLetters(_) = source {
+                problem = self.keep_exchange(session, problem).await;
+            }
+            let is_forgotten = session.is_forgotten(queue).await;
+            if is_forgotten && was_forgotten {
+                break;
+            }
+            was_forgotten = is_forgotten;
         }
-        let mut problem = String::new();
-        loop {
-            tokio::time::sleep(LOOK).await;
-            match session.keep_exchange(config).await {
-                Ok(false) => problem.clear(),
-                Ok(true) => tracing::warn!(
+        over.cancel();
+        std::future::pending().await
+    }
+
+    /// Looks whether the exchange is there that dead letters go to: RabbitMQ drops them where it is not. Returns why it cannot be
+    /// looked at, which is said once.
+    async fn keep_exchange(&self, session: &ConsumingSession, before: String) -> String {
+        let Intake { broker, config, .. } = self.intake;
+        match session.keep_exchange(config).await {
+            Ok(false) => String::new(),
+            Ok(true) => {
+                tracing::warn!(
                     broker.name = broker,
                     exchange = config.dead_letter_exchange,
                     "the dead-letter exchange had been deleted and is declared again; what was rejected meanwhile is lost"
-                ),
-                Err(error) => {
-                    let why = error.to_string();
-                    if why != problem {
-                        tracing::warn!(
-                            broker.name = broker,
-                            error = why,
-                            "the dead-letter exchange cannot be looked at"
-                        );
-                    }
-                    problem = why;
+                );
+                before
+            }
+            Err(error) => {
+                let why = error.to_string();
+                if why != before {
+                    tracing::warn!(broker.name = broker, error = why, "the dead-letter exchange cannot be looked at");
                 }
+                why
             }
         }
     }
@@ -155,19 +172,5 @@ impl<'a> Sessions<'a> {
         states[n] = state;
         let worst = states.iter().reduce(ConnectionState::worse).cloned().unwrap_or(ConnectionState::Connecting);
         self.intake.board.set_consuming(&self.intake.broker, worst);
-    }
-}
-
-/// Has the work of a session end, in good order, once RabbitMQ has been found twice to know nothing of its consumer.
-async fn watch(session: &ConsumingSession, queue: &str, over: &CancellationToken) -> Infallible {
-    let mut before = None;
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let forgotten = session.forgotten_consumer(queue).await;
-        if forgotten.is_some() && forgotten == before {
-            over.cancel();
-            return std::future::pending().await;
-        }
-        before = forgotten;
     }
 }

@@ -38,15 +38,12 @@ pub(crate) async fn run(scheduler: &Scheduler, mut batches: Batches, results: Re
     let mut backoff = Backoff::default();
     let mut since = scheduler.clock.now();
     while !stop.is_cancelled() {
-        let why = match session(scheduler, &mut batches, &results, &mut backoff, stop).await {
-            Ok(()) => break,
-            Err(error) => error.to_string(),
-        };
+        let Err(error) = session(scheduler, &mut batches, &results, &mut backoff, stop).await else { break };
         if backoff.is_fresh() {
             since = scheduler.clock.now();
-            tracing::warn!(broker.name = scheduler.broker, error = why, "the publishing connection is lost");
+            tracing::warn!(broker.name = scheduler.broker, error = %error, "the publishing connection is lost");
         }
-        scheduler.board.set_publishing(&scheduler.broker, ConnectionState::Lost { since, why });
+        scheduler.board.set_publishing(&scheduler.broker, error.into_state(since));
         give_back(&mut batches, &results).await;
         if !backoff.wait(stop).await {
             break;

@@ -55,6 +55,7 @@ impl BrokerView {
     fn in_trouble(self, state: &ConnectionState) -> Self {
         let (class, words, kind) = match state {
             ConnectionState::Blocked { .. } => ("warn", "blocked by an alarm", ConditionKind::BrokerBlocked),
+            ConnectionState::Refused { .. } => ("bad", "refused", ConditionKind::BrokerRefuses),
             ConnectionState::Lost { .. } => ("bad", "connection lost", ConditionKind::BrokerUnreachable),
             _ => ("warn", "connecting", ConditionKind::BrokerUnreachable),
         };
@@ -69,6 +70,7 @@ const fn since(state: &ConnectionState) -> Option<Timestamp> {
         ConnectionState::Connecting | ConnectionState::Elsewhere => None,
         ConnectionState::Connected { since }
         | ConnectionState::Blocked { since, .. }
+        | ConnectionState::Refused { since, .. }
         | ConnectionState::Lost { since, .. } => Some(since),
     }
 }
@@ -98,6 +100,7 @@ mod tests {
         check(ConnectionState::Elsewhere, None, "connected", "ok", false);
         check(ConnectionState::Connecting, None, "connecting", "warn", true);
         check(ConnectionState::Blocked { since, why: "memory".to_owned() }, None, "blocked by an alarm", "warn", true);
+        check(ConnectionState::Refused { since, why: "no access".to_owned() }, None, "refused", "bad", true);
         check(ConnectionState::Lost { since, why: "refused".to_owned() }, None, "connection lost", "bad", true);
     }
 }

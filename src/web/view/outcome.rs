@@ -15,7 +15,7 @@ pub struct OutcomeView {
     pub shares: [Share; 3],
     /// How much of it succeeded: `64 %`.
     pub percent: String,
-    /// `41 sent back: 5 succeeded, 24 came back, 12 not known yet`
+    /// `41 retried: 5 succeeded, 24 failed again, 12 pending`
     pub told: String,
 }
 

@@ -35,8 +35,9 @@ impl PreflightView {
         }
         if preflight.ended > 0 {
             let succeeded = preflight.ended.saturating_sub(preflight.failed_again);
-            let percent = u128::from(succeeded) * 100 / u128::from(preflight.ended);
-            figures.push((format!("{percent} %"), format!("of {} did not fail again", retries(preflight.ended))));
+            let figure = format!("{} of {}", number::thousands(succeeded), number::thousands(preflight.ended));
+            let retries = if preflight.ended == 1 { "retry" } else { "retries" };
+            figures.push((figure, format!("earlier {retries} succeeded")));
         }
         let refused = preflight
             .refused
@@ -63,8 +64,4 @@ impl PreflightView {
             first: (preflight.total / 2).clamp(1, CANARY),
         }
     }
-}
-
-fn retries(n: u64) -> String {
-    if n == 1 { "1 earlier retry".to_owned() } else { format!("{} earlier retries", number::thousands(n)) }
 }

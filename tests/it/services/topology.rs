@@ -61,7 +61,7 @@ async fn an_exchange_that_would_lose_dead_letters_is_refused() {
     declare_exchange(&vhost, "direct").await;
     let server = AppState::begin(&database.url, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
     let why = wait_for("the refusal", PATIENCE, async || match server.health(MAIN).consuming {
-        ConnectionState::Lost { why, .. } => Some(why),
+        ConnectionState::Refused { why, .. } => Some(why),
         _ => None,
     })
     .await;

@@ -8,10 +8,7 @@ use std::{collections::BTreeSet, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
 use failure_conventions::{Failure, dlo_queues, may_have_own_retries};
-use tokio::{
-    sync::watch,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use batch::Batch;
@@ -53,51 +50,32 @@ const TOLD: Duration = Duration::from_secs(1);
 pub(crate) async fn send_back(
     intake: &Intake,
     session: &ConsumingSession,
-    (waiting, deleted): (&Wakeup, &watch::Sender<()>),
+    waiting: &Wakeup,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
     let mut due = Due { intake, publisher: Publisher::new(intake) };
-    let mut news = deleted.subscribe();
     // A broker that is silent answers late, and nothing has been delivered yet.
     while let Some(consumer) = stop.run_until_cancelled(session.consume_due()).await {
-        match consumer? {
-            Some(consumer) => {
-                due.remember().await;
-                match due.drain(consumer, &mut news, stop).await {
-                    Err(SessionError::Cancelled { .. }) => tell(deleted, &news),
-                    // With the connection goes what RabbitMQ has delivered to nobody.
-                    Ok(()) if !stop.is_cancelled() => {
-                        return Err(SessionError::Cancelled { queue: dlo_queues::DUE.to_owned() });
-                    }
-                    over => return over,
-                }
+        if let Some(consumer) = consumer? {
+            due.remember().await;
+            return due.drain(consumer, stop).await;
+        }
+        match due.is_remembered().await {
+            // What waits has nowhere else to go.
+            Ok(true) => {
+                // Not all at once: RabbitMQ ends the connection of whoever looks at a queue that is just being declared.
+                let pause = TOLD.mul_f64(1.0 + fastrand::f64());
+                let Some(()) = stop.run_until_cancelled(tokio::time::sleep(pause)).await else { break };
+                session.declare_due_queue().await?;
             }
-            None => match due.is_remembered().await {
-                // What waits has nowhere else to go.
-                Ok(true) => {
-                    tell(deleted, &news);
-                    // Not all at once: RabbitMQ ends the connection of whoever looks at a queue that is just being declared.
-                    let pause = TOLD.mul_f64(1.0 + fastrand::f64());
-                    let Some(()) = stop.run_until_cancelled(tokio::time::sleep(pause)).await else { break };
-                    session.declare_due_queue().await?;
-                }
-                other => tokio::select! {
-                    () = stop.cancelled() => {}
-                    () = waiting.notified() => {}
-                    () = tokio::time::sleep(if other.is_ok() { LOOK } else { PAUSE }) => {}
-                },
+            other => tokio::select! {
+                () = stop.cancelled() => {}
+                () = waiting.notified() => {}
+                () = tokio::time::sleep(if other.is_ok() { LOOK } else { PAUSE }) => {}
             },
         }
-        news.mark_unchanged();
     }
     Ok(())
-}
-
-/// Has the others begin anew who may not have heard that the queue was deleted, unless one of them has said so.
-fn tell(deleted: &watch::Sender<()>, news: &watch::Receiver<()>) {
-    if !news.has_changed().unwrap_or(true) {
-        deleted.send_replace(());
-    }
 }
 
 struct Due<'a> {
@@ -125,12 +103,7 @@ impl Due<'_> {
         Ok(!self.intake.store.delay_queues(&self.intake.broker).await?.is_empty())
     }
 
-    async fn drain(
-        &mut self,
-        mut consumer: QueueConsumer,
-        news: &mut watch::Receiver<()>,
-        stop: &CancellationToken,
-    ) -> Result<(), SessionError> {
+    async fn drain(&mut self, mut consumer: QueueConsumer, stop: &CancellationToken) -> Result<(), SessionError> {
         let acknowledger = consumer.acknowledger();
         let mut batch = Batch::default();
         loop {
@@ -140,7 +113,6 @@ impl Due<'_> {
                     Received::Ended => return Ok(()),
                 },
                 () = batch.is_time() => batch.take_up(),
-                _ = news.changed() => return Ok(()),
                 () = stop.cancelled() => return Ok(()),
             }
             while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {

@@ -24,6 +24,7 @@ use crate::{
         service::{DEAD_LETTERS, OBITUARIES, Service},
     },
     support::{
+        delay_queues,
         process::{wait_to_see, wait_until},
         rabbit::{Rabbit, Vhost},
     },
@@ -117,9 +118,10 @@ async fn await_each(vhost: &Vhost, queue: &str, window: &[OutgoingRetry]) {
         }
         // It takes a second to ask, and tells what is lost from what RabbitMQ keeps.
         if begun.elapsed() > PATIENCE / 2 {
-            let keeps =
-                block_in_place(|| eval(vhost, &delay_queue, "rabbit_amqqueue:info(Q, [messages, messages_dlx])"));
-            seen.push(("which keeps".to_owned(), keeps));
+            for (queue, kept) in [(&*delay_queue, "messages, messages_dlx"), (dlo_queues::DUE, "messages, consumers")] {
+                let keeps = block_in_place(|| eval(vhost, queue, &format!("rabbit_amqqueue:info(Q, [{kept}])")));
+                seen.push((format!("{queue} keeps"), keeps));
+            }
         }
         Err(seen)
     };
@@ -153,20 +155,27 @@ async fn what_waits_outlives_a_crash_of_the_broker() {
     assert_eq!(vhost.depth(OBITUARIES).await, 0);
 }
 
-/// When a node has started, its quorum queues have no leader for a moment.
+/// When a node has started, its quorum queues have no leader for a moment. What comes due before it has stopped is in its queue by
+/// then, where only what is persistent outlives that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_comes_due_while_the_broker_is_down_arrives_when_it_is_up() {
     const EACH: usize = 50;
     let Some(mut rabbit) = Rabbit::doomed().await else { return };
     let vhost = rabbit.vhost();
     let mut sender = Sender::at(&vhost).await;
-    let mut windows = Vec::new();
-    for queue_type in ["classic", "quorum"] {
+    const QUEUES: [&str; 2] = ["classic", "quorum"];
+    for queue_type in QUEUES {
         vhost.declare_queue(queue_type, json!({ "x-queue-type": queue_type })).await;
-        let destination = Destination::straight_to(queue_type).after(3 * LONG, now());
-        let window: Vec<OutgoingRetry> = (0..EACH).map(|n| numbered(&destination, n)).collect();
+        delay_queues::settle(vhost.amqp_url(), queue_type, [3 * LONG], now()).await;
+    }
+    let properties = Properties { delivery_mode: Some(2), ..Properties::default() };
+    let persistent = Message { properties, ..Message::default() };
+    let mut windows = Vec::new();
+    for queue in QUEUES {
+        let destination = Destination::straight_to(queue).after(3 * LONG, now());
+        let window: Vec<OutgoingRetry> = (0..EACH).map(|_| outgoing(&destination, &persistent)).collect();
         assert_eq!(sender.send_together(window.clone()).await, vec![PublishOutcome::Confirmed; EACH]);
-        windows.push((queue_type, window));
+        windows.push((queue, window));
     }
     let due = Instant::now() + 3 * LONG;
     rabbit.stop().await;

@@ -203,16 +203,21 @@ async fn unacknowledged(vhost: &Vhost, queue: &str) -> u64 {
     queue["messages_unacknowledged"].as_u64().unwrap_or(0)
 }
 
+/// Whoever takes from `orders` and who sends there by a delay queue, after it has been done once.
+async fn one_has_come(vhost: &Vhost) -> (Service<'_>, Sender, Destination) {
+    let (service, mut sender) = (Service::start(vhost, "orders").await, Sender::at(vhost).await);
+    let destination = orders().after(SHORT, now());
+    sender.deliver(&destination, "before").await;
+    service.work().await;
+    (service, sender, destination)
+}
+
 /// Nothing else would ever take what waits already.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_queue_of_what_is_due_is_declared_again() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
-    let service = Service::start(&vhost, "orders").await;
-    let mut sender = Sender::at(&vhost).await;
-    let destination = orders().after(SHORT, now());
-    sender.deliver(&destination, "before").await;
-    service.work().await;
+    let (service, mut sender, destination) = one_has_come(&vhost).await;
     vhost.delete_queue(dlo_queues::DUE).await;
     wait_until("it to be there again", PATIENCE, async || vhost.has_queue(dlo_queues::DUE).await).await;
     sender.deliver(&destination, "after").await;
@@ -226,43 +231,57 @@ async fn the_queue_of_what_is_due_is_declared_again() {
 async fn who_hears_late_that_a_queue_was_deleted_holds_nothing_of_the_next() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
-    let service = Service::start(&vhost, "orders").await;
-    let mut sender = Sender::at(&vhost).await;
-    let destination = orders().after(SHORT, now());
-    sender.deliver(&destination, "before").await;
-    service.work().await;
-    let both = async || vhost.consumers(dlo_queues::DUE).await as usize == IntakeSource::Due.sessions();
-    wait_until("both to consume", PATIENCE, both).await;
-    let late = "[Consumer | _] = rabbit_amqqueue:consumers(Q), sys:suspend(element(1, Consumer)), element(1, Consumer)";
-    let late = block_in_place(|| eval(&vhost, dlo_queues::DUE, late));
+    let (service, mut sender, destination) = one_has_come(&vhost).await;
+    await_consumers(&vhost).await;
+    let late = hold_still(&vhost, 1);
     vhost.delete_queue(dlo_queues::DUE).await;
     wait_until("it to be there again", PATIENCE, async || vhost.has_queue(dlo_queues::DUE).await).await;
-    let [_, id, serial] = late.trim_matches(['<', '>']).split('.').collect::<Vec<_>>()[..] else { panic!("{late}") };
-    block_in_place(|| vhost.eval(&format!("sys:resume(c:pid(0, {id}, {serial}))")));
-    wait_until("both to consume again", PATIENCE, both).await;
+    late();
+    await_consumers(&vhost).await;
     for n in 0..4 {
         sender.deliver(&destination, &n.to_string()).await;
         assert_eq!(service.work().await.data, n.to_string().as_bytes());
     }
 }
 
-/// RabbitMQ 3 tells nobody: it consumes the first for them and delivers to nobody, and forgets them with the second.
+/// RabbitMQ 3 consumes the next queue for those who hear late, then knows nothing of them, and does not tell them of its end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_not_told_that_a_queue_was_deleted_finds_out() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
-    let service = Service::start(&vhost, "orders").await;
-    let mut sender = Sender::at(&vhost).await;
-    let destination = orders().after(SHORT, now());
-    sender.deliver(&destination, "before").await;
-    service.work().await;
+    let (service, mut sender, destination) = one_has_come(&vhost).await;
     let another = ConsumingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
-    for _ in 0..2 {
+    await_consumers(&vhost).await;
+    let late = hold_still(&vhost, IntakeSource::Due.sessions());
+    let anew = async || {
         vhost.delete_queue(dlo_queues::DUE).await;
         another.declare_due_queue().await.unwrap();
-    }
+    };
+    anew().await;
+    late();
+    await_consumers(&vhost).await;
+    anew().await;
     sender.deliver(&destination, "after").await;
     assert_eq!(service.work().await.data, b"after");
+}
+
+async fn await_consumers(vhost: &Vhost) {
+    let all = async || vhost.consumers(dlo_queues::DUE).await as usize == IntakeSource::Due.sessions();
+    wait_until("all sessions to consume", PATIENCE, all).await;
+}
+
+/// Holds the channels of so many consumers of `dlo.due` still; what it returns has them go on.
+fn hold_still(vhost: &Vhost, consumers: usize) -> impl Fn() {
+    let (name, channels) = (vhost.name(), format!("lists:sublist(rabbit_amqqueue:consumers(Q), {consumers})"));
+    let hold = format!(
+        "Held = [element(1, Consumer) || Consumer <- {channels}],
+        [sys:suspend(Channel) || Channel <- Held], persistent_term:put(<<\"{name}\">>, Held)"
+    );
+    block_in_place(|| eval(vhost, dlo_queues::DUE, &hold));
+    move || {
+        let release = format!("[sys:resume(Channel) || Channel <- persistent_term:get(<<\"{name}\">>)]");
+        block_in_place(|| vhost.eval(&release));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
