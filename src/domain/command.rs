@@ -168,14 +168,6 @@ pub struct CommandReport {
     pub refused: Vec<(LetterId, Refusal)>,
 }
 
-impl CommandReport {
-    /// Adds the result for other letters.
-    pub fn extend(&mut self, other: Self) {
-        self.done.extend(other.done);
-        self.refused.extend(other.refused);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

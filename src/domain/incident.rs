@@ -59,3 +59,18 @@ pub struct Incident {
     /// Its groups, where it is a storm.
     pub storm: Option<Storm>,
 }
+
+impl Incident {
+    /// What it is known by outside, where an alert is resolved by one of the same identity only.
+    pub fn identity(&self) -> (&str, Importance, [Option<&str>; 3]) {
+        let of = [Some(self.broker.as_str()), self.queue.as_deref(), self.message_type.as_deref()];
+        (self.key.as_str(), self.importance, of)
+    }
+
+    /// The same, known by what `was` is known by, but for its importance.
+    #[must_use]
+    pub fn known_as(self, was: &Self) -> Self {
+        let (broker, queue, message_type) = (was.broker.clone(), was.queue.clone(), was.message_type.clone());
+        Self { broker, queue, message_type, ..self }
+    }
+}

@@ -25,12 +25,32 @@ pub struct ClaimedRetry {
     pub due_at: Timestamp,
     /// Bytes of the body, so that a window can be cut before the contents are read.
     pub size: u64,
-    /// An earlier attempt at publishing this retry was cut short, so it may go out twice.
-    pub claimed_before: bool,
+    /// How often it has been claimed, this time included.
+    pub claims: u64,
     /// It had expired, and went out without that: its consumer would have dropped it.
     pub without_expiry: bool,
     /// It is an edited copy of another letter.
     pub is_edited: bool,
+}
+
+/// One claim of a retry. Others of it, earlier or later, have other numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    pub letter: LetterId,
+    /// What is asked for anew is due at another time, and its claims may be counted from the beginning.
+    pub due_at: Timestamp,
+    pub number: u64,
+}
+
+impl ClaimedRetry {
+    pub const fn claim(&self) -> Claim {
+        Claim { letter: self.id, due_at: self.due_at, number: self.claims }
+    }
+
+    /// An earlier attempt at publishing this retry was cut short, so it may go out twice.
+    pub const fn claimed_before(&self) -> bool {
+        self.claims > 1
+    }
 }
 
 /// A message on its way.

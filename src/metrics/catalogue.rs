@@ -95,7 +95,7 @@ impl Families {
         );
         c.gauge(
             "dlo_digest_last_sent_timestamp_seconds",
-            "When a digest was last sent, in Unix time",
+            "When a digest was last sent, or found to have nothing to say, in Unix time",
             &self.digest_last_sent,
         );
     }

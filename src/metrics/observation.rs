@@ -59,7 +59,7 @@ pub struct DatabaseObservation<'a> {
     pub notifications_waiting: u64,
     /// When the oldest of these was written.
     pub oldest_notification: Option<Timestamp>,
-    /// Digests by name, and when each was last sent; one that never was is left out.
+    /// Digests by name, and when each was last sent, or had nothing to say; one that never did is left out.
     pub digests_sent: &'a [(String, Timestamp)],
 }
 

@@ -1,6 +1,6 @@
 //! Consuming: one connection, one channel for each queue.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use amqp_message::message::Message;
 use failure_conventions::dlo_queues;
@@ -18,6 +18,7 @@ use super::{
     SessionError, Topology, connect, connect_guarded, convert,
     declarations::{self, BindingKey, open_channel},
     is_not_found, is_refused, short, step,
+    traffic::Traffic,
     utf8_guard::{NESTING, Repair, Repairs},
 };
 use crate::config::BrokerConfig;
@@ -62,7 +63,7 @@ pub struct ConsumingSession {
     repairs: Repairs,
     prefetch: u16,
     /// Held by each consumer, too.
-    consuming: Arc<()>,
+    traffic: Arc<Traffic>,
 }
 
 impl ConsumingSession {
@@ -70,7 +71,7 @@ impl ConsumingSession {
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
         let (connection, repairs) = connect_guarded(config, &format!("dlo {name} consuming")).await?;
         let key = Topology { config }.ensure(&connection).await?;
-        Ok(Self { connection, key, repairs, prefetch: config.prefetch, consuming: Arc::default() })
+        Ok(Self { connection, key, repairs, prefetch: config.prefetch, traffic: Arc::default() })
     }
 
     /// Declares the dead-letter exchange anew where somebody has deleted it; says whether it was missing.
@@ -113,15 +114,25 @@ impl ConsumingSession {
         }
     }
 
+    fn is_consuming(&self) -> bool {
+        Arc::strong_count(&self.traffic) > 1
+    }
+
+    /// Whether this session consumes, and nothing has come or was worked at for so long.
+    pub fn is_silent(&self, length: Duration) -> bool {
+        self.is_consuming() && self.traffic.silence() >= length
+    }
+
     /// Whether this session consumes `queue` and RabbitMQ knows of nobody who does: it does not always tell that it deleted the
     /// queue. What cannot be said is not so.
     pub async fn is_forgotten(&self, queue: &str) -> bool {
-        if Arc::strong_count(&self.consuming) == 1 {
+        if !self.is_consuming() {
             return false;
         }
         let Ok(channel) = open_channel(&self.connection).await else { return false };
         match declarations::look_at(&channel, queue).await {
-            Ok(queue) => queue.consumer_count() == 0,
+            // Of a quorum queue without a leader, or one that takes its time, RabbitMQ says that it has neither.
+            Ok(queue) => queue.consumer_count() == 0 && queue.message_count() > 0,
             Err(SessionError::Refused { source, .. }) => is_not_found(&source),
             Err(_) => false,
         }
@@ -139,9 +150,9 @@ impl ConsumingSession {
         let consumed =
             channel.basic_consume(short(queue)?, "".into(), BasicConsumeOptions::default(), FieldTable::default());
         let deliveries = step(&format!("consuming {queue}"), consumed).await?;
+        self.traffic.note();
         Ok(QueueConsumer {
-            _consuming: Arc::clone(&self.consuming),
-            acknowledger: Acknowledger { channel, prefetch },
+            acknowledger: Acknowledger { channel, prefetch, traffic: Arc::clone(&self.traffic) },
             deliveries,
             queue: queue.to_owned(),
             repairs: self.repairs.clone(),
@@ -158,7 +169,6 @@ impl ConsumingSession {
 
 /// The deliveries of one queue, on a channel of its own.
 pub struct QueueConsumer {
-    _consuming: Arc<()>,
     acknowledger: Acknowledger,
     deliveries: Consumer,
     queue: String,
@@ -196,6 +206,7 @@ impl QueueConsumer {
     }
 
     fn receive(&self, next: Option<lapin::Result<lapin::message::Delivery>>) -> Result<Received, SessionError> {
+        self.acknowledger.traffic.note();
         match next {
             Some(Ok(delivery)) => Ok(Received::Delivery(Box::new(self.convert(delivery)))),
             Some(Err(error)) => Err(SessionError::lost(error)),
@@ -243,9 +254,15 @@ fn remark(repair: &Repair) -> String {
 pub struct Acknowledger {
     channel: Channel,
     prefetch: u16,
+    traffic: Arc<Traffic>,
 }
 
 impl Acknowledger {
+    /// What was delivered waits for something, and nothing more may come until then.
+    pub fn is_at_work(&self) {
+        self.traffic.note();
+    }
+
     /// Fails when the channel is gone. What it had delivered and is not acknowledged is delivered again to somebody.
     pub fn check_open(&self) -> Result<(), SessionError> {
         if self.channel.status().connected() {

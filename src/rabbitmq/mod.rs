@@ -22,6 +22,7 @@ pub(crate) mod reconnect;
 pub(crate) mod routes;
 mod test_message;
 pub(crate) mod topology;
+mod traffic;
 mod transport;
 mod utf8_guard;
 mod window;
@@ -64,7 +65,10 @@ pub enum SessionError {
          declare = false"
     )]
     DirectExchange { exchange: String, queue: String },
-    #[error("the broker cancelled the consumer of {queue}: the queue was deleted, or its node went away")]
+    #[error(
+        "the broker cancelled the consumer of {queue}: the queue was deleted, its node went away, or what it had delivered was \
+         not acknowledged within its consumer_timeout"
+    )]
     Cancelled { queue: String },
     #[error("the broker did not say so to this consumer, but queue {queue} was deleted, or its node went away")]
     Forgotten { queue: String },

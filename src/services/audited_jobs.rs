@@ -14,10 +14,25 @@ use crate::{
         actor::Actor,
         command::CommandReport,
     },
-    store::{BulkAudit, HeldBack, Order, StoreError},
+    store::{BulkAudit, BulkWork, HeldBack, Order, StoreError},
 };
 
 impl AuditedStore {
+    /// Carries out a command on the next letters of a job; all of them together are one change, and its line in the log is
+    /// [`ended`](Self::ended). Says whether the job goes on.
+    pub(crate) async fn act_on_portion(
+        &self,
+        order: &Order<'_>,
+        whole: &mut BulkAudit,
+        work: &mut BulkWork<'_>,
+    ) -> Result<bool, StoreError> {
+        let report = self.store.act_on_portion(order, whole, work).await?;
+        if let Some(report) = &report {
+            self.announce(order.command, report);
+        }
+        Ok(report.is_some())
+    }
+
     /// Sends the next letters of a job on their way; says whether it was as it was read.
     pub(crate) async fn release(
         &self,

@@ -30,8 +30,8 @@ use crate::{
         version::Expected,
     },
     store::{
-        BulkAudit, ChangeError, ClaimedBulk, EditOrder, GroupOrder, GroupReport, NewDigest, Order, OrderError,
-        RuleChange, Store, StoreError, StoreReader,
+        ChangeError, ClaimedBulk, EditOrder, GroupOrder, GroupReport, NewDigest, Order, OrderError, RuleChange, Store,
+        StoreError, StoreReader,
     },
 };
 
@@ -75,13 +75,6 @@ impl AuditedStore {
     pub(crate) async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Acted {
         let report = self.store.act_as_job(job, order).await?;
         self.acted(order, &report);
-        Ok(report)
-    }
-
-    /// The same for one of several orders that together are one change; its line in the log is [`ended`](Self::ended).
-    pub(crate) async fn act_on_portion(&self, order: &Order<'_>, whole: &mut BulkAudit) -> Acted {
-        let report = self.store.act_on_portion(order, whole).await?;
-        self.announce(order.command, &report);
         Ok(report)
     }
 

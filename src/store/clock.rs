@@ -40,8 +40,8 @@ impl Store {
     }
 
     /// Keeps what the clock says. Where it was put back, retries that were scheduled meanwhile are due after their delay
-    /// from now on, what is claimed stays so for two `lease`s at most, incidents count as reported now, and groups as changed
-    /// now.
+    /// from now on, what is claimed stays so for two `lease`s at most, incidents that were opened or reported meanwhile were
+    /// so now, and groups changed now.
     pub async fn observe_clock(&self, now: Timestamp, lease: Duration) -> Result<Option<SetBack>, StoreError> {
         const LATEST: &str = "SELECT at FROM latest_time WHERE id = 1";
         const KEEP: &str = "INSERT INTO latest_time (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET
@@ -67,8 +67,7 @@ impl Store {
     }
 
     async fn shorten_waits(&self, now: Timestamp, by: Duration, lease: Duration) -> Result<u64, StoreError> {
-        const INCIDENTS: &str = "UPDATE incidents SET told_at = $1 WHERE told_at > $1";
-        on!(self.db.writer(), |pool| sqlx::query(INCIDENTS).bind(now.as_micros()).execute(pool).await.map(drop)?);
+        self.put_back_clock_of_incidents(now).await?;
         self.put_back_clock_of_groups(now).await?;
         let mut tx = self.db.begin().await?;
         shorten_claims(&mut tx, now, by, lease).await?;

@@ -65,6 +65,7 @@ pub use groups::{
 pub use idempotency::{KeptAnswer, KeyClaim, KeyedCall};
 pub use jobs::bulk::ClaimedBulk;
 pub use jobs::held_back::{Advance, HeldBack};
+pub use jobs::portion::BulkWork;
 
 pub use letters::enrichment::{Enriched, Exhausted};
 pub use letters::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded, SentOn};

@@ -165,7 +165,8 @@ async fn read_figures(app: &AppState) -> Result<DatabaseFigures, StoreError> {
     let store = app.store.whole();
     let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
     let mut digests_sent = store.digests_sent().await?;
-    digests_sent.retain(|(name, _)| app.digests.plan(Some(name)).is_ok());
+    // What is sent nowhere is never late.
+    digests_sent.retain(|(name, _)| app.digests.plan(Some(name)).is_ok_and(|plan| plan.destination.is_some()));
     Ok(DatabaseFigures {
         facets: store.facets().await?,
         oldest_open: store.oldest_open().await?,

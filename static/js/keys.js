@@ -40,6 +40,11 @@ const keys = {
   Escape: () => closePopovers() || leaveMenu() || leave(),
 };
 
+// Held down, these go on. Any other key would do to the next row what was meant for one.
+const WALKING = ["j", "k", "[", "]"];
+
+const isHeld = ({ key, repeat }) => repeat && Object.hasOwn(keys, key) && !WALKING.includes(key);
+
 // To the part of the letter before or behind the one that is shown.
 const turn = (step) => {
   const tabs = all(".letter-tabs a");
@@ -75,6 +80,10 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.key !== "Escape" && isFilledIn()) return;
+  if (isHeld(event)) {
+    event.preventDefault();
+    return;
+  }
   const target = event.timeStamp - went < PATIENCE && one(`[data-go="${CSS.escape(event.key)}"]`);
   went = -Infinity;
   if (target) target.click();

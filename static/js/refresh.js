@@ -194,10 +194,14 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.target.id === "pane" && one(".list-box")?.offsetParent) listAt = scrollY;
 });
 
-// What is brought up to date by itself stays as it is while somebody is at it.
+// What is brought up to date by itself stays as it is while somebody is at it, or at its buttons.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const { target } = detail;
-  if (target.matches("[data-keeps-open]") && target.querySelector("details[open], :focus")) detail.shouldSwap = false;
+  const { target, requestConfig } = detail;
+  if (target.matches("[data-keeps-open]") && one("details[open], :focus", target)) detail.shouldSwap = false;
+  const buttons = isOwn(requestConfig) && all(".job-acts", target).find(isBusy);
+  if (!buttons) return;
+  detail.shouldSwap = false;
+  catchUp(buttons);
 });
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {

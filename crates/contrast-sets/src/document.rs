@@ -57,6 +57,13 @@ impl Document {
         self.is_cut = true;
     }
 
+    /// The attributes with a fact that says nothing to whoever looks for it: null, or hidden.
+    pub fn untold(&self) -> impl Iterator<Item = &str> {
+        let is_untold = |fact: &Fact| matches!(fact, Fact::Null | Fact::Hidden);
+        let untold = self.facts.iter().filter(move |(_, facts)| facts.iter().any(is_untold));
+        untold.map(|(attribute, _)| attribute.as_str())
+    }
+
     /// Adds all that a value of JSON says; the attributes are the paths in it, behind `prefix`. Elements of a list have the
     /// path of their list. Texts of which `is_hidden` says so stand for hidden values.
     pub fn add_json(&mut self, prefix: &str, value: &Value, is_hidden: &dyn Fn(&str) -> bool) {
@@ -145,6 +152,7 @@ pub(crate) mod tests {
         assert_eq!(facts("p.a.c"), [Fact::Null]);
         assert_eq!(facts("p.pin"), [Fact::Hidden]);
         assert_eq!(facts("p.x")[0].number(), Some(7.0));
+        assert_eq!(read.untold().collect::<Vec<_>>(), ["p.a.c", "p.pin"]);
         assert!(!read.is_cut);
     }
 

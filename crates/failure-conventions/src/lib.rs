@@ -173,11 +173,14 @@ pub fn read(message: &Message) -> FailureReport {
     }
 }
 
+/// Headers in which Celery repeats the arguments that stand in the body.
+pub const REPEATING_BODY: [&str; 2] = ["argsrepr", "kwargsrepr"];
+
 /// The headers that repeat what stands in the body, for people: after another body was put there they are wrong. Celery has
 /// such, and works without.
 pub fn repeats_body(headers: &FieldTable) -> impl Iterator<Item = &'static str> {
     let is_celery = headers.get("task").is_some() && headers.get("id").is_some();
-    ["argsrepr", "kwargsrepr"].into_iter().filter(move |name| is_celery && headers.get(name).is_some())
+    REPEATING_BODY.into_iter().filter(move |name| is_celery && headers.get(name).is_some())
 }
 
 /// Whether it may be of a framework that retries by itself and rejects each try: Symfony Messenger writes its class into the

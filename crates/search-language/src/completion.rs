@@ -69,9 +69,15 @@ impl Language {
 
     /// A value as it has to be written to be read as that.
     pub fn written(value: &str) -> String {
-        let is_plain = !value.is_empty()
+        // One star asks for anything.
+        let is_plain = !matches!(value, "" | "*")
             && !value.contains(|c: char| ends_word(c) || matches!(c, '"' | ',' | '\\'))
             && Comparison::read(value) == Comparison::Is;
         if is_plain { value.to_owned() } else { quoted(value) }
+    }
+
+    /// A value that is nothing but these characters: no number, and no pattern.
+    pub fn quoted(value: &str) -> String {
+        quoted(value)
     }
 }

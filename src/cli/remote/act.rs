@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal},
     process::ExitCode,
+    time::Instant,
 };
 
 use clap::Args;
@@ -155,14 +156,13 @@ fn outcome(action: &str, n: u64) -> String {
 }
 
 /// What matches is told first, and somebody has to say yes.
-async fn all(target: &Target, action: &str, order: Map<String, Value>) -> Outcome {
+async fn all(target: &Target, action: &str, mut order: Map<String, Value>) -> Outcome {
     let client = Client::new(&target.server)?;
-    let mut body = order;
-    body.insert("action".to_owned(), action.into());
-    body.insert("filter".to_owned(), filter(&target.filter));
-    let body = Value::Object(body);
+    order.insert("action".to_owned(), action.into());
+    order.insert("filter".to_owned(), filter(&target.filter));
+    let asked = Instant::now();
     if !target.yes {
-        let preview = client.post("actions/preview", &body).await?;
+        let preview = client.post("actions/preview", &as_of(asked, &order)).await?;
         if !io::stdin().is_terminal() {
             return Err(Failure::Usage(format!("{} match; --yes does it without a question", preview["total"])));
         }
@@ -172,13 +172,21 @@ async fn all(target: &Target, action: &str, order: Map<String, Value>) -> Outcom
             return Ok(exit(false));
         }
     }
-    let started = client.post("actions", &body).await?;
+    let started = client.post("actions", &as_of(asked, &order)).await?;
     let job = started["job"].as_str().unwrap_or_default();
     if target.no_wait {
         return print_text(&format!("{}\n", if target.server.json { started.text() } else { job }));
     }
     note(&format!("dlo: it goes on when nobody waits for it; dlo jobs {job} --cancel stops it\n"))?;
     jobs::follow(&client, job, target.server.json).await
+}
+
+/// What came in after that was not asked about and is left alone. It is said how long ago that was, as the server may have
+/// another time.
+fn as_of(asked: Instant, order: &Map<String, Value>) -> Value {
+    let mut order = order.clone();
+    order.insert("until".to_owned(), format!("{}us", asked.elapsed().as_micros()).into());
+    Value::Object(order)
 }
 
 /// What speaks against it.

@@ -12,7 +12,7 @@ use super::{
     read_id,
     text::{lines, print_all, print_text, shown, table},
 };
-use crate::cli::print;
+use crate::{cli::print, domain::search::Parsed};
 
 /// Which dead letters are meant; several values by repeating an option.
 #[derive(Clone, Debug, Default, Args)]
@@ -66,7 +66,9 @@ impl Filter {
 
     /// Those that are open, unless something else is said.
     pub fn listed(&self) -> Vec<(&'static str, String)> {
-        let says_status = !self.status.is_empty() || self.q.as_ref().is_some_and(|search| search.contains("status:"));
+        // What cannot be read is refused by the server, whatever else is asked.
+        let names_status = |search: &String| Parsed::read(search).is_ok_and(|search| search.names_status());
+        let says_status = !self.status.is_empty() || self.q.as_ref().is_some_and(names_status);
         let open = (!says_status).then(|| ("status", "open".to_owned()));
         self.pairs().into_iter().chain(open).collect()
     }
@@ -286,4 +288,30 @@ pub async fn groups(asked: &GroupsArgs) -> Outcome {
         let row = |group: &Answer| CELLS.iter().map(|name| shown(&group[*name])).collect();
         table(&HEADS, &["ALL", "LAST SEEN", "IMPORTANCE"], &groups.iter().map(row).collect::<Vec<_>>())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_are_open_are_meant_unless_the_search_says_another_status() {
+        let searches = [
+            ("payload.status:failed", true),
+            ("header.status:failed", true),
+            ("\"status: 500\"", true),
+            ("error:\"status:500\"", true),
+            ("queue:a status:opne", true),
+            ("status:scheduled", false),
+            ("-status:open", false),
+            ("(a OR status:open)", false),
+            ("id:0199c2f4-6a4e-7c31-b7a7-0d6a7a3c8a10", false),
+        ];
+        for (search, is_open) in searches {
+            let filter = Filter { q: Some(search.to_owned()), ..Filter::default() };
+            assert_eq!(filter.listed().contains(&("status", "open".to_owned())), is_open, "{search}");
+        }
+        let filter = Filter { status: vec!["all".to_owned()], q: Some("a".to_owned()), ..Filter::default() };
+        assert_eq!(filter.listed(), filter.pairs());
+    }
 }

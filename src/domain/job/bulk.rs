@@ -63,8 +63,14 @@ impl fmt::Display for NoUndo {
 
 impl Bulk {
     /// Whether letters of that status are none that are meant.
-    pub fn leaves_out(&self, status: Status) -> bool {
+    fn leaves_out(&self, status: Status) -> bool {
         !self.filter.statuses.is_empty() && !self.filter.statuses.contains(&status)
+    }
+
+    /// The same of letters that are written down as its own: of those that it has scheduled and taken back all are open.
+    pub fn still_means(&self, status: Status) -> bool {
+        let may_be_taken_back = status == Status::Open && matches!(self.command, Command::Retry { .. });
+        may_be_taken_back || !self.leaves_out(status)
     }
 
     /// Whether a letter was refused because it is no longer what was meant: somebody else has dealt with it meanwhile.

@@ -24,8 +24,7 @@ pub fn published<'a>(
 ) -> Transition<'a> {
     let stay = Transition::stay(state.status, state.importance);
     let told = || Transition::stay(state.status, state.importance).with(line(retry, outcome, now));
-    let is_current = |pending: &super::PendingRetry| pending.claimed_until.is_some() && pending.due_at == retry.due_at;
-    if !state.retry.as_ref().is_some_and(is_current) {
+    if !is_decided(state, retry, outcome) {
         let is_back = *outcome == RetryOutcome::Confirmed && state.received_at > retry.due_at;
         return if is_back { stay } else { told() };
     }
@@ -44,6 +43,16 @@ pub fn published<'a>(
     }
 }
 
+/// Whether what became of this claim decides about the retry as it stands: what is confirmed is sent, also where the claim has
+/// ended and the retry was claimed again, or given back since; of a failure only who holds the last claim can tell.
+fn is_decided(state: &LetterState, retry: &ClaimedRetry, outcome: &RetryOutcome) -> bool {
+    let pending = state.retry.as_ref().filter(|pending| pending.due_at == retry.due_at);
+    pending.is_some_and(|pending| match outcome {
+        RetryOutcome::Confirmed => pending.claims >= retry.claims,
+        RetryOutcome::Failed(_) => pending.claimed_until.is_some() && pending.claims == retry.claims,
+    })
+}
+
 /// What went back by itself is counted.
 fn policy_step(retry: &ClaimedRetry, at: Timestamp) -> Option<PolicyStep<'_>> {
     let step = PolicyStep { queue: &retry.queue, at, failures: retry.count.rounds, outcome: PolicyOutcome::Retried };
@@ -56,7 +65,7 @@ fn sent(retry: &ClaimedRetry) -> String {
 
 fn line<'a>(retry: &'a ClaimedRetry, outcome: &RetryOutcome, at: Timestamp) -> HistoryLine<'a> {
     let (event, detail) = match outcome {
-        RetryOutcome::Confirmed if retry.claimed_before => (
+        RetryOutcome::Confirmed if retry.claimed_before() => (
             Event::Retried,
             format!("{}; an earlier attempt was interrupted, so it may have been sent twice", sent(retry)),
         ),

@@ -17,12 +17,39 @@ pub struct TeamQueues {
     names: Patterns,
     brokers: Globs,
     queues: Globs,
-    /// The answers for queues that were asked about, by broker: each page asks about thousands.
-    known: Mutex<HashMap<String, HashMap<String, bool>>>,
+    /// The answers for queues that were asked about: each page asks about thousands.
+    known: Mutex<Known>,
 }
 
 /// So many queues are remembered; there are more only where names are made up all the time.
 const MOST_KNOWN: usize = 100_000;
+/// Bytes of a name that is remembered; AMQP has no longer ones.
+const LONGEST_KNOWN: usize = 255;
+
+/// Whether queues are included.
+#[derive(Debug, Default)]
+struct Known {
+    by_broker: HashMap<String, HashMap<String, bool>>,
+    n: usize,
+}
+
+impl Known {
+    fn get(&self, broker: &str, queue: &str) -> Option<bool> {
+        self.by_broker.get(broker)?.get(queue).copied()
+    }
+
+    /// Remembers what was not known.
+    fn add(&mut self, broker: &str, queue: &str, includes: bool) {
+        if broker.len().max(queue.len()) > LONGEST_KNOWN {
+            return;
+        }
+        if self.n >= MOST_KNOWN {
+            *self = Self::default();
+        }
+        self.by_broker.entry(broker.to_owned()).or_default().insert(queue.to_owned(), includes);
+        self.n += 1;
+    }
+}
 
 impl PartialEq for TeamQueues {
     fn eq(&self, other: &Self) -> bool {
@@ -53,15 +80,11 @@ impl TeamQueues {
 
     pub fn includes(&self, broker: &str, queue: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(includes) = known.get(broker).and_then(|queues| queues.get(queue)) {
-            return *includes;
+        if let Some(includes) = known.get(broker, queue) {
+            return includes;
         }
         let includes = !self.names.is_empty() && self.brokers.matches(broker) && self.queues.matches(queue);
-        let queues = known.entry(broker.to_owned()).or_default();
-        if queues.len() >= MOST_KNOWN {
-            queues.clear();
-        }
-        queues.insert(queue.to_owned(), includes);
+        known.add(broker, queue, includes);
         includes
     }
 }
@@ -206,6 +229,21 @@ mod tests {
         assert!(!scope.includes("us", "pay.a") && !scope.includes("eu", "") && !scope.includes("eu", "pay"));
         assert!(QueueScope::everything().includes("us", ""));
         assert!(!QueueScope::nothing().includes("us", "texts") && QueueScope::nothing().is_nothing());
+    }
+
+    #[test]
+    fn only_so_many_queues_are_remembered() {
+        let team = team(&[], &["pay.*"]);
+        let known = || team.known.lock().expect("sound").by_broker.values().map(HashMap::len).sum::<usize>();
+        let long = "x".repeat(LONGEST_KNOWN);
+        assert!(team.includes("eu", &format!("pay.{long}")) && !team.includes(&format!("eu{long}"), "texts"));
+        assert_eq!(known(), 0);
+        for n in 0..=MOST_KNOWN {
+            let broker = n.to_string();
+            assert!(team.includes(&broker, "pay.a") && team.includes(&broker, "pay.a"));
+            assert!(n > 0 || known() == 1);
+        }
+        assert_eq!(known(), 1, "of any broker");
     }
 
     #[test]

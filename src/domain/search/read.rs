@@ -1,6 +1,7 @@
 //! What the parts of a search ask of letters.
 
 use amqp_message::time::Timestamp;
+use failure_conventions::REPEATING_BODY;
 use search_language::{Comparison, Kind, Node, Term, Value};
 
 use super::{Area, Condition, Lexeme, Words, fields::has_words, lexemes, words::words_sought};
@@ -61,6 +62,7 @@ fn value_of(path: &str, values: &[Value]) -> Result<Condition, Wrong> {
             }
             (Comparison::Is, number) => {
                 found.push(Lexeme::Whole(lexemes::equal(path, &value.text)));
+                let number = number.filter(|number| !value.is_quoted && is_exact(*number));
                 found.extend(number.into_iter().flat_map(|number| lexemes::compared(path, Comparison::Is, number)));
             }
             (comparison, Some(number)) => found.extend(lexemes::compared(path, comparison, number)),
@@ -69,7 +71,19 @@ fn value_of(path: &str, values: &[Value]) -> Result<Condition, Wrong> {
             }
         }
     }
-    Ok(Condition::Value { of_payload: path.starts_with("payload."), lexemes: found })
+    Ok(Condition::Value { of_payload: is_of_payload(path), lexemes: found })
+}
+
+/// Whether it is withheld with the payload: its fields, and headers that may repeat it. The index knows no case.
+fn is_of_payload(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let header = path.strip_prefix("header.").and_then(|path| path.split('.').next());
+    path.starts_with("payload.") || header.is_some_and(|name| REPEATING_BODY.contains(&name))
+}
+
+/// Of larger whole numbers several are one double: other ids would be equal.
+fn is_exact(number: f64) -> bool {
+    number.fract() != 0.0 || number.abs() < (1_u64 << f64::MANTISSA_DIGITS) as f64
 }
 
 /// What has no wildcards is a name, or also what `otherwise` makes of it; in quotes it is nothing but a name.

@@ -100,4 +100,9 @@ fn a_document_is_bounded() {
     assert_eq!(document.words(Area::Error), ["no", "éxchan"]);
     assert_eq!(document.words(Area::Payload), [""; 0]);
     assert_eq!(document.lexemes().count(), 7, "{document:?}");
+    document.add_presence(Area::Payload, "payload.c", &bounds);
+    assert_eq!(document.lexemes().count(), 7, "{document:?}");
+    document.add_presence(Area::Headers, "header.c", &bounds);
+    document.add_presence(Area::Headers, "header.d", &bounds);
+    assert_eq!(document.lexemes().count(), 8, "{document:?}");
 }

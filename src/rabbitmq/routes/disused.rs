@@ -1,7 +1,10 @@
 //! Deleting delay queues that nobody needs any more.
 
 use failure_conventions::dlo_queues;
-use lapin::{Channel, options::QueueDeleteOptions};
+use lapin::{
+    Channel,
+    options::{BasicGetOptions, BasicRejectOptions, QueueDeleteOptions},
+};
 
 use super::declaring::Declarer;
 use crate::rabbitmq::{SessionError, short};
@@ -46,7 +49,20 @@ impl Declarer {
             return Ok(DelayQueueState::CutOff);
         };
         let is_empty = queue.message_count() == 0 && queue.consumer_count() == 0 && due.message_count() == 0;
-        Ok(if is_empty { DelayQueueState::Empty } else { DelayQueueState::Needed })
+        Ok(if is_empty && self.gives_nothing(name).await? { DelayQueueState::Empty } else { DelayQueueState::Needed })
+    }
+
+    /// Whether it has nothing for who asks for a message: of a quorum queue without a leader RabbitMQ only says that it is empty,
+    /// and would delete it with what is in it.
+    async fn gives_nothing(&mut self, name: &str) -> Result<bool, SessionError> {
+        let queue = short(name)?;
+        let getting = async |channel: Channel| channel.basic_get(queue, BasicGetOptions::default()).await;
+        let given = self.step(&format!("asking queue {name} for a message"), getting).await?;
+        if let Some(message) = &given {
+            let back = BasicRejectOptions { requeue: true };
+            message.reject(back).await.map_err(SessionError::lost)?;
+        }
+        Ok(given.is_none())
     }
 
     async fn delete(&mut self, name: &str) -> Result<(), SessionError> {

@@ -7,10 +7,10 @@ mod of_search;
 mod sample;
 mod says;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use contrast_sets::{Contrast, Document, Options, contrasts};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::decoding::{
     confirmed::{Confirmed, ConfirmedTypes},
@@ -24,12 +24,14 @@ use crate::{
     },
     store::{StoreError, StoreReader},
 };
-use sample::{SAMPLE, sample};
+use sample::{Others, SAMPLE, evenly, sample, within_budget};
+
+pub use sample::LARGEST;
 
 /// What letters of a group or a search have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InCommon {
-    /// So many of them were compared,
+    /// So many of them were read and compared,
     pub here: usize,
     /// of so many that have not been sent back with success.
     pub total: Counted,
@@ -37,9 +39,11 @@ pub struct InCommon {
     pub elsewhere: Elsewhere,
     /// The least likely by chance first.
     pub contrasts: Vec<Contrast>,
+    /// Attributes of which some message says null or what is hidden. No search finds a message by that.
+    pub untold: BTreeSet<String>,
 }
 
-/// The messages that they are compared with.
+/// The messages that were read and that they are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elsewhere {
     /// Of other groups of its queue; of a search: of the same queues, which it does not find.
@@ -56,6 +60,15 @@ impl Elsewhere {
     pub const fn total(&self) -> usize {
         self.other_groups + self.succeeded + self.same_type
     }
+
+    fn of(others: &Others) -> Self {
+        Self {
+            other_groups: others.other_groups.len(),
+            succeeded: others.succeeded.len(),
+            same_type: others.same_type.len(),
+            is_same_time: others.is_same_time,
+        }
+    }
 }
 
 /// Statuses of letters that have not been sent back with success.
@@ -65,6 +78,9 @@ const FAILED: [Status; 3] = [Status::Open, Status::Scheduled, Status::Discarded]
 const ENOUGH: usize = 100;
 /// With fewer others nothing is compared.
 pub const FEWEST: usize = 10;
+
+/// Until it is dropped everywhere, no other comparison begins.
+type Turn = Arc<Option<OwnedSemaphorePermit>>;
 
 /// Compares letters; cheap to clone.
 #[derive(Clone)]
@@ -82,42 +98,70 @@ impl Causes {
     /// What the letters of a group have in common, as far as `store` shows them. Where it shows no payloads of the
     /// group's queue, payloads have no part in it.
     pub async fn in_common(&self, store: &StoreReader, group: &Group) -> Result<InCommon, StoreError> {
-        let _turn = self.turn.acquire().await;
+        let turn = self.turn().await;
         let of_group = LetterFilter { groups: vec![group.id], statuses: FAILED.to_vec(), ..LetterFilter::default() };
         let here = sample(store, &of_group, SAMPLE).await?;
-        let (mut others, mut elsewhere) = others(store, group, time_of(&here)).await?;
-        elsewhere.is_same_time = others.len() >= ENOUGH;
-        if !elsewhere.is_same_time {
-            (others, elsewhere) = self::others(store, group, LetterFilter::default()).await?;
+        let mut others = others(store, group, time_of(&here)).await?;
+        others.is_same_time = others.len() >= ENOUGH;
+        if !others.is_same_time {
+            others = self::others(store, group, LetterFilter::default()).await?;
         }
         let total = Counted { n: group.n_letters() - group.of_status(Status::Retried), is_least: false };
-        let found = InCommon { here: here.len(), total, elsewhere, contrasts: Vec::new() };
+        self.compare(&turn, store, (here, others), total, true).await
+    }
+
+    async fn turn(&self) -> Turn {
+        // It is never closed.
+        Arc::new(Arc::clone(&self.turn).acquire_owned().await.ok())
+    }
+
+    /// How the one letters, of so many, differ from the others; payloads have a part in it where they are shown and
+    /// `shows_payloads`. What is counted is what was read.
+    async fn compare(
+        &self,
+        turn: &Turn,
+        store: &StoreReader,
+        (here, others): (Vec<LetterSummary>, Others),
+        total: Counted,
+        shows_payloads: bool,
+    ) -> Result<InCommon, StoreError> {
+        let ([here], others) = (within_budget([here]), others.within_budget());
+        let elsewhere = Elsewhere::of(&others);
+        let mut found = InCommon { here: here.len(), total, elsewhere, ..InCommon::default() };
         if here.len() < FEWEST || others.len() < FEWEST {
             return Ok(found);
         }
-        Ok(InCommon { contrasts: self.compare(store, (here, others), true).await?, ..found })
-    }
-
-    /// How the one letters differ from the others; payloads have a part in it where they are shown and `shows_payloads`.
-    async fn compare(
-        &self,
-        store: &StoreReader,
-        (here, others): (Vec<LetterSummary>, Vec<LetterSummary>),
-        shows_payloads: bool,
-    ) -> Result<Vec<Contrast>, StoreError> {
-        let here = self.documents(store, here, shows_payloads).await?;
-        let others = self.documents(store, others, shows_payloads).await?;
-        Ok(off_the_runtime(move || contrasts(&here, &others, &Options::default())).await)
+        let here = self.documents(turn, store, here, shows_payloads).await?;
+        found.here = here.len();
+        let mut elsewhere = Vec::with_capacity(others.len());
+        let counts = &mut found.elsewhere;
+        for (letters, count) in [
+            (others.other_groups, &mut counts.other_groups),
+            (others.succeeded, &mut counts.succeeded),
+            (others.same_type, &mut counts.same_type),
+        ] {
+            let read = self.documents(turn, store, letters, shows_payloads).await?;
+            *count = read.len();
+            elsewhere.extend(read);
+        }
+        let compare = move || {
+            let untold: BTreeSet<String> =
+                here.iter().chain(&elsewhere).flat_map(Document::untold).map(str::to_owned).collect();
+            (contrasts(&here, &elsewhere, &Options::default()), untold)
+        };
+        (found.contrasts, found.untold) = in_turn(turn, compare).await;
+        Ok(found)
     }
 
     /// What these letters say, without what is hidden.
     async fn documents(
         &self,
+        turn: &Turn,
         store: &StoreReader,
         letters: Vec<LetterSummary>,
         shows_payloads: bool,
     ) -> Result<Vec<Document>, StoreError> {
-        let letters = store.with_contents(sample::within_budget(letters)).await?;
+        let letters = store.with_contents(letters).await?;
         let library = self.reader.library().await;
         let mut types = ConfirmedTypes::new(store);
         let mut with_types = Vec::with_capacity(letters.len());
@@ -137,8 +181,18 @@ impl Causes {
             };
             says::document(&letter, payload(*shows).as_deref(), *shows)
         };
-        Ok(off_the_runtime(move || with_types.iter().map(read).collect()).await)
+        Ok(in_turn(turn, move || with_types.iter().map(read).collect()).await)
     }
+}
+
+/// The work holds the turn itself, as it goes on when nobody waits for it any more.
+async fn in_turn<T: Send + 'static>(turn: &Turn, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let turn = Arc::clone(turn);
+    off_the_runtime(move || {
+        let _held = turn;
+        work()
+    })
+    .await
 }
 
 /// From the first of these to the last.
@@ -149,23 +203,17 @@ fn time_of(letters: &[LetterSummary]) -> LetterFilter {
 }
 
 /// Letters of that time to compare a group with: of its queue and type, or else of its queue, or else of its type.
-async fn others(
-    store: &StoreReader,
-    group: &Group,
-    time: LetterFilter,
-) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
+async fn others(store: &StoreReader, group: &Group, time: LetterFilter) -> Result<Others, StoreError> {
     let types = Names::exact(&group.key.message_type);
-    let mut found = (Vec::new(), Elsewhere::default());
+    let mut found = Others::default();
     if let Some(queue) = &group.key.queue {
         found = of_queue(store, group, queue, types.clone(), &time).await?;
-        if found.0.len() < FEWEST && !types.is_empty() {
+        if found.len() < FEWEST && !types.is_empty() {
             found = of_queue(store, group, queue, Names::default(), &time).await?;
         }
     }
-    if found.0.len() < FEWEST && !types.is_empty() {
-        let same_type = of_type_elsewhere(store, group, types, &time).await?;
-        found.1.same_type = same_type.len();
-        found.0.extend(same_type);
+    if found.len() < FEWEST && !types.is_empty() {
+        found.same_type = of_type_elsewhere(store, group, types, &time).await?;
     }
     Ok(found)
 }
@@ -177,7 +225,7 @@ async fn of_queue(
     queue: &str,
     types: Names,
     time: &LetterFilter,
-) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
+) -> Result<Others, StoreError> {
     let (brokers, queues) = (vec![group.key.broker.clone()], Names::exact([queue]));
     let statuses = vec![Status::Retried];
     let of_groups = GroupFilter {
@@ -187,13 +235,11 @@ async fn of_queue(
         ..GroupFilter::default()
     };
     let succeeded = LetterFilter { brokers, queues, types, statuses, ..time.clone() };
-    let mut succeeded = as_sent(sample(store, &succeeded, SAMPLE).await?);
+    let succeeded = as_sent(sample(store, &succeeded, SAMPLE).await?);
     let room = SAMPLE - succeeded.len().min(SAMPLE / 2);
-    let mut others = of_other_groups(store, group, &of_groups, time, room).await?;
-    succeeded.truncate(SAMPLE - others.len());
-    let elsewhere = Elsewhere { other_groups: others.len(), succeeded: succeeded.len(), ..Elsewhere::default() };
-    others.extend(succeeded);
-    Ok((others, elsewhere))
+    let other_groups = of_other_groups(store, group, &of_groups, time, room).await?;
+    let succeeded = evenly(succeeded.into_iter(), SAMPLE - other_groups.len()).collect();
+    Ok(Others { other_groups, succeeded, ..Others::default() })
 }
 
 async fn of_other_groups(
@@ -243,4 +289,29 @@ async fn of_type_elsewhere(
         is_there && store.shows_payload(&letter.broker, letter.queue.as_deref()) == shows
     });
     Ok(letters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_nobody_waits_for_keeps_its_turn() {
+        let turns = Arc::new(Semaphore::new(1));
+        let turn = Arc::new(Arc::clone(&turns).acquire_owned().await.ok());
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let work = move || {
+            begun.send(()).unwrap();
+            ends.recv().unwrap();
+        };
+        tokio::select! {
+            _ = in_turn(&turn, work) => panic!("it has ended"),
+            begun = has_begun => begun.unwrap(),
+        }
+        drop(turn);
+        assert_eq!(turns.available_permits(), 0);
+        end.send(()).unwrap();
+        assert!(turns.acquire().await.is_ok());
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use contrast_sets::Contrast;
-
-use super::{Causes, ENOUGH, Elsewhere, FAILED, FEWEST, InCommon, SAMPLE, as_sent, sample::sample, time_of};
+use super::{
+    Causes, ENOUGH, FAILED, InCommon, as_sent,
+    sample::{Others, SAMPLE, evenly, sample},
+    time_of,
+};
 use crate::{
     domain::{
         filter::{LetterFilter, Names},
@@ -27,20 +29,16 @@ impl Causes {
         filter: &LetterFilter,
         is_asked_for: impl Fn(&str) -> bool,
     ) -> Result<InCommon, StoreError> {
-        let _turn = self.turn.acquire().await;
+        let turn = self.turn().await;
         let meant = LetterFilter { statuses: failed(&filter.statuses), ..filter.clone() };
         let here = sample(store, &meant, SAMPLE).await?;
         let total = store.count_at_most(&meant, COUNTED).await?;
-        let (others, elsewhere) = others(store, &meant, &here).await?;
-        let found = InCommon { here: here.len(), total, elsewhere, contrasts: Vec::new() };
-        if here.len() < FEWEST || others.len() < FEWEST {
-            return Ok(found);
-        }
+        let others = others(store, &meant, &here).await?;
         // Where only some payloads are shown, they would tell queues apart and nothing else.
         let shows = here.iter().all(|letter| store.shows_payload(&letter.broker, letter.queue.as_deref()));
-        let mut contrasts = self.compare(store, (here, others), shows).await?;
-        contrasts.retain(|contrast: &Contrast| !is_asked_for(&contrast.attribute));
-        Ok(InCommon { contrasts, ..found })
+        let mut found = self.compare(&turn, store, (here, others), total, shows).await?;
+        found.contrasts.retain(|contrast| !is_asked_for(&contrast.attribute));
+        Ok(found)
     }
 }
 
@@ -52,11 +50,7 @@ fn failed(asked: &[Status]) -> Vec<Status> {
 }
 
 /// Letters of the same queues, and of the same time and types where these are enough, that are not meant.
-async fn others(
-    store: &StoreReader,
-    meant: &LetterFilter,
-    here: &[LetterSummary],
-) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
+async fn others(store: &StoreReader, meant: &LetterFilter, here: &[LetterSummary]) -> Result<Others, StoreError> {
     let types: BTreeSet<Option<&str>> = here.iter().map(|letter| letter.message_type.as_deref()).collect();
     let mut found = Vec::new();
     let mut is_same_time = false;
@@ -75,12 +69,9 @@ async fn others(
     if found.iter().filter(is_alike).count() >= ENOUGH {
         found.retain(|letter| is_alike(&letter));
     }
-    // Every so many of them, as they are spread over time.
-    let every = found.len().div_ceil(SAMPLE).max(1);
-    let found: Vec<LetterSummary> = found.into_iter().step_by(every).collect();
-    let succeeded = found.iter().filter(|letter| letter.status == Status::Retried).count();
-    let elsewhere = Elsewhere { other_groups: found.len() - succeeded, succeeded, same_type: 0, is_same_time };
-    Ok((found, elsewhere))
+    let found = evenly(found.into_iter(), SAMPLE);
+    let (succeeded, other_groups) = found.partition(|letter| letter.status == Status::Retried);
+    Ok(Others { other_groups, succeeded, same_type: Vec::new(), is_same_time })
 }
 
 /// All letters of the queues of these.

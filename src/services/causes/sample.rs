@@ -14,6 +14,8 @@ use crate::{
 
 /// Letters of a sample at most.
 pub(super) const SAMPLE: usize = 400;
+/// Bytes of a body that is read.
+pub const LARGEST: u64 = 64 * 1024;
 /// They are taken from so many places.
 const PLACES: usize = 25;
 /// Places that are read at the same time.
@@ -21,7 +23,28 @@ const AT_ONCE: usize = 4;
 /// Bars that the time is cut in to find the places.
 const BARS: u32 = 60;
 
-/// `limit` letters at most. The same letters give the same sample.
+/// Letters to compare others with, by what they are.
+#[derive(Default)]
+pub(super) struct Others {
+    pub other_groups: Vec<LetterSummary>,
+    pub succeeded: Vec<LetterSummary>,
+    pub same_type: Vec<LetterSummary>,
+    pub is_same_time: bool,
+}
+
+impl Others {
+    pub(super) fn len(&self) -> usize {
+        self.other_groups.len() + self.succeeded.len() + self.same_type.len()
+    }
+
+    pub(super) fn within_budget(self) -> Self {
+        let kinds = within_budget([self.other_groups, self.succeeded, self.same_type]);
+        let [other_groups, succeeded, same_type] = kinds;
+        Self { other_groups, succeeded, same_type, ..self }
+    }
+}
+
+/// `limit` letters at most, none of which is too large to be read. The same letters give the same sample.
 pub(super) async fn sample(
     store: &StoreReader,
     filter: &LetterFilter,
@@ -31,7 +54,7 @@ pub(super) async fn sample(
     let newest = store.letters(filter, &page(Sort::Newest, None, limit)).await?;
     let all_of_them = newest.next.is_none();
     let Some(last) = newest.items.first().filter(|_| !all_of_them).map(|letter| letter.received_at) else {
-        return Ok(newest.items);
+        return Ok(readable(newest.items));
     };
     let oldest = store.letters(filter, &page(Sort::Oldest, None, 1)).await?;
     let first = oldest.items.first().map_or(last, |letter| letter.received_at);
@@ -47,8 +70,7 @@ pub(super) async fn sample(
     let mut letters: Vec<LetterSummary> = pages.into_iter().flat_map(|page| page.items).collect();
     letters.sort_by_key(|letter| letter.id);
     letters.dedup_by_key(|letter| letter.id);
-    letters.truncate(limit);
-    Ok(letters)
+    Ok(evenly(readable(letters).into_iter(), limit).collect())
 }
 
 /// Moments before which the same number of letters came in each, as far as the bars tell.
@@ -78,18 +100,49 @@ fn places(bars: &[HistogramBar], first: Timestamp, end: Timestamp) -> Vec<Timest
     (0..PLACES).map(at).collect()
 }
 
-/// As many of them as together are not too much to read.
-pub(super) fn within_budget(letters: Vec<LetterSummary>) -> Vec<LetterSummary> {
-    /// Bytes of a body that is read.
-    const LARGEST: u64 = 64 * 1024;
-    /// Bytes of all of them.
+/// Without those that are too large to be read.
+fn readable(mut letters: Vec<LetterSummary>) -> Vec<LetterSummary> {
+    letters.retain(|letter| letter.size <= LARGEST);
+    letters
+}
+
+/// As many of each kind as together are not too much to read: the same share of each, so that they stay what they are.
+pub(super) fn within_budget<const N: usize>(kinds: [Vec<LetterSummary>; N]) -> [Vec<LetterSummary>; N] {
+    /// Bytes of all bodies.
     const BUDGET: u64 = 4 * 1024 * 1024;
-    let mut bytes = 0;
-    let fits = |letter: &LetterSummary| {
-        let size = letter.size.min(LARGEST + 1);
-        let fits = size <= LARGEST && bytes + size <= BUDGET;
-        bytes += if fits { size } else { 0 };
-        fits
+    let longest = kinds.iter().map(Vec::len).max().unwrap_or_default().max(1);
+    let share = |len: usize, part: usize| (len * part).div_ceil(longest);
+    let bytes = |part: usize| {
+        let kept = kinds.iter().flat_map(|kind| evenly(kind.iter(), share(kind.len(), part)));
+        kept.map(|letter| letter.size).sum::<u64>()
     };
-    letters.into_iter().filter(fits).collect()
+    let part = (0..=longest).rev().find(|part| bytes(*part) <= BUDGET).unwrap_or_default();
+    kinds.map(|kind| {
+        let n = share(kind.len(), part);
+        evenly(kind.into_iter(), n).collect()
+    })
+}
+
+/// `n` of them at most, spread as they are.
+pub(super) fn evenly<I: ExactSizeIterator>(all: I, n: usize) -> impl Iterator<Item = I::Item> {
+    let of = all.len();
+    all.enumerate().filter(move |(at, _)| at * n % of < n).map(|(_, one)| one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_spread_evenly() {
+        let check = |of: usize, n: usize, expected: &[usize]| {
+            assert_eq!(evenly(0..of, n).collect::<Vec<_>>(), expected, "{n} of {of}");
+        };
+        check(10, 4, &[0, 3, 5, 8]);
+        check(6, 3, &[0, 2, 4]);
+        check(3, 3, &[0, 1, 2]);
+        check(3, 7, &[0, 1, 2]);
+        check(3, 0, &[]);
+        check(0, 3, &[]);
+    }
 }

@@ -62,8 +62,29 @@ fn value(field: &FieldValue, hidden: &HiddenValues) -> FieldValue {
             Cow::Owned(scrubbed) if scrubbed.contains(MASK) => FieldValue::LongString(scrubbed.into_bytes()),
             _ => field.clone(),
         },
+        FieldValue::ByteArray(bytes) if hidden.scrub(&String::from_utf8_lossy(bytes)).contains(MASK) => {
+            FieldValue::string(MASK)
+        }
         FieldValue::Array(fields) => FieldValue::Array(fields.iter().map(|field| value(field, hidden)).collect()),
         FieldValue::Table(fields) => FieldValue::Table(table(fields, hidden)),
+        _ if digits(field).is_some_and(|digits| is_one(&digits, hidden)) => FieldValue::string(MASK),
         _ => field.clone(),
     }
+}
+
+/// Whether a number is hidden: as a whole, as within another it is another.
+fn is_one(digits: &str, hidden: &HiddenValues) -> bool {
+    // In brackets: at the end of a text a value may be cut.
+    hidden.scrub(&format!("({digits})")) == format!("({MASK})")
+}
+
+/// A number as it is written in a payload.
+fn digits(field: &FieldValue) -> Option<String> {
+    Some(match *field {
+        FieldValue::Float(bits) => f32::from_bits(bits).to_string(),
+        FieldValue::Double(bits) => f64::from_bits(bits).to_string(),
+        FieldValue::Decimal { scale, value } => (f64::from(value) / 10_f64.powi(scale.into())).to_string(),
+        FieldValue::Timestamp(seconds) => seconds.to_string(),
+        _ => field.as_i64()?.to_string(),
+    })
 }

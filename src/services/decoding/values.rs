@@ -12,14 +12,25 @@ use crate::domain::letter::Letter;
 
 /// Takes a path and a value there. A path has no indexes, so that one may come several times.
 pub(crate) type Each<'a> = dyn FnMut(&str, &str) + 'a;
+/// The same; of an object or a list only its path.
+pub(crate) type EachField<'a> = dyn FnMut(&str, Option<&str>) + 'a;
 
 /// The values of a payload; their paths begin with `payload`.
 pub(crate) fn of_payload(reading: &Reading, each: &mut Each<'_>) {
-    all_of_payload(reading, &mut |path, text| unless_hidden(path, text, each));
+    fields_of_payload(reading, &mut only_values(each));
 }
 
 /// The same, with marks in place of what is hidden.
 pub(crate) fn all_of_payload(reading: &Reading, each: &mut Each<'_>) {
+    whole_payload(reading, &mut only_values(each));
+}
+
+/// The values of a payload, and its objects and lists.
+pub(crate) fn fields_of_payload(reading: &Reading, each: &mut EachField<'_>) {
+    whole_payload(reading, &mut unless_hidden(each));
+}
+
+fn whole_payload(reading: &Reading, each: &mut EachField<'_>) {
     let Limits { elements, depth, .. } = Limits::default();
     let Content::Json(text) = &reading.content else { return };
     let mut begin = |node: &Node<'_>| walk(&mut "payload".to_owned(), node, each);
@@ -39,23 +50,32 @@ pub(crate) fn of_headers(shown: &Letter, shows_payload: bool, each: &mut Each<'_
     let headers = &shown.message.headers;
     let repeating: Vec<&str> = failure_conventions::repeats_body(headers).collect();
     let is_shown = |name: &str| !LEFT_OUT.contains(&name) && (shows_payload || !repeating.contains(&name));
-    headers.iter().filter(|(name, _)| is_shown(name)).for_each(|(name, value)| of_header(name, value, each));
+    let mut each = only_values(each);
+    headers
+        .iter()
+        .filter(|(name, _)| is_shown(name))
+        .for_each(|(name, value)| fields_of_header(name, value, &mut each));
 }
 
 /// The values of all headers, with marks in place of what is hidden.
 pub(crate) fn all_of_headers(shown: &Letter, each: &mut Each<'_>) {
-    shown.message.headers.iter().for_each(|(name, value)| field(&format!("header.{name}"), value, each));
+    let mut each = only_values(each);
+    shown.message.headers.iter().for_each(|(name, value)| field(&format!("header.{name}"), value, &mut each));
 }
 
-/// The values of a header; their paths begin with `header.`.
-pub(crate) fn of_header(name: &str, value: &FieldValue, each: &mut Each<'_>) {
-    field(&format!("header.{name}"), value, &mut |path, text| unless_hidden(path, text, each));
+/// The values of a header, and its tables and lists; their paths begin with `header.`.
+pub(crate) fn fields_of_header(name: &str, value: &FieldValue, each: &mut EachField<'_>) {
+    field(&format!("header.{name}"), value, &mut unless_hidden(each));
 }
 
-fn walk(path: &mut String, node: &Node<'_>, each: &mut Each<'_>) {
+fn walk(path: &mut String, node: &Node<'_>, each: &mut EachField<'_>) {
     match &node.kind {
-        Kind::Array(nodes) => nodes.iter().for_each(|node| walk(path, node, each)),
+        Kind::Array(nodes) => {
+            each(path, None);
+            nodes.iter().for_each(|node| walk(path, node, each));
+        }
         Kind::Object(members) => {
+            each(path, None);
             for member in members {
                 let outer = path.len();
                 path.push('.');
@@ -65,15 +85,21 @@ fn walk(path: &mut String, node: &Node<'_>, each: &mut Each<'_>) {
             }
         }
         Kind::Null => {}
-        Kind::Bool(value) => each(path, if *value { "true" } else { "false" }),
-        Kind::Number(text) | Kind::Text(text) => each(path, text),
+        Kind::Bool(value) => each(path, Some(if *value { "true" } else { "false" })),
+        Kind::Number(text) | Kind::Text(text) => each(path, Some(text)),
     }
 }
 
-fn field(path: &str, value: &FieldValue, each: &mut Each<'_>) {
+fn field(path: &str, value: &FieldValue, each: &mut EachField<'_>) {
     let text = match value {
-        FieldValue::Table(inner) => return table(path, inner, each),
-        FieldValue::Array(fields) => return fields.iter().for_each(|value| field(path, value, each)),
+        FieldValue::Table(inner) => {
+            each(path, None);
+            return table(path, inner, each);
+        }
+        FieldValue::Array(fields) => {
+            each(path, None);
+            return fields.iter().for_each(|value| field(path, value, each));
+        }
         FieldValue::LongString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         FieldValue::Boolean(value) => value.to_string(),
         FieldValue::Float(bits) => f32::from_bits(*bits).to_string(),
@@ -82,10 +108,10 @@ fn field(path: &str, value: &FieldValue, each: &mut Each<'_>) {
         FieldValue::ByteArray(_) | FieldValue::Void | FieldValue::Decimal { .. } => return,
         number => number.as_i64().map(|number| number.to_string()).unwrap_or_default(),
     };
-    each(path, &text);
+    each(path, Some(&text));
 }
 
-fn table(path: &str, table: &FieldTable, each: &mut Each<'_>) {
+fn table(path: &str, table: &FieldTable, each: &mut EachField<'_>) {
     for (name, value) in table.iter() {
         field(&format!("{path}.{name}"), value, each);
     }
@@ -96,8 +122,14 @@ pub(crate) fn is_hidden(text: &str) -> bool {
 }
 
 /// A mark of what is hidden says nothing.
-fn unless_hidden(path: &str, text: &str, each: &mut Each<'_>) {
-    if !is_hidden(text) {
-        each(path, text);
+fn unless_hidden(each: &mut EachField<'_>) -> impl FnMut(&str, Option<&str>) {
+    move |path, text| {
+        if !text.is_some_and(is_hidden) {
+            each(path, text);
+        }
     }
+}
+
+fn only_values(each: &mut Each<'_>) -> impl FnMut(&str, Option<&str>) {
+    move |path, text| text.into_iter().for_each(|text| each(path, text))
 }

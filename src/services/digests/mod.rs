@@ -90,8 +90,9 @@ pub enum DigestError {
 /// Makes each digest when it is due.
 pub struct DueDigests {
     digests: Digests,
-    /// By a digest's name, the last slot for which there is nothing to do any more.
-    settled: HashMap<String, Timestamp>,
+    /// By a digest's name, the last slot for which there is nothing to do any more, and the schedule that it is of: one that
+    /// changes while dlo runs is noted at once, also where its last slot is the same.
+    settled: HashMap<String, (Timestamp, String)>,
 }
 
 impl DueDigests {
@@ -112,10 +113,13 @@ impl Worker for DueDigests {
     async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
         for plan in self.digests.plans().iter().filter(|plan| plan.destination.is_some()) {
             let now = self.digests.0.clock.now();
-            let slot = plan.schedule.last_at_or_before(now);
-            let Some(slot) = slot.filter(|slot| self.settled.get(&plan.name) != Some(slot)) else { continue };
+            let Some(slot) = plan.schedule.last_at_or_before(now) else { continue };
+            let due = (slot, plan.schedule.to_string());
+            if self.settled.get(&plan.name) == Some(&due) {
+                continue;
+            }
             match self.digests.make_for(plan, slot, now).await {
-                Ok(is_over) => is_over.then(|| self.settled.insert(plan.name.clone(), slot)),
+                Ok(is_over) => is_over.then(|| self.settled.insert(plan.name.clone(), due)),
                 // Those of other names must not wait for it.
                 Err(error) if error.is_refusal() => {
                     tracing::error!(digest = plan.name, error = %error, "a digest cannot be made; it is tried again");

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     clock::Clock,
     domain::{incident::Incident, notification::Channel as ChannelKind},
-    notify::{Delivery, Outcome, Sender, alertmanager},
+    notify::{Channel, Delivery, Outcome, Sender, alertmanager},
     services::{
         live::Live,
         notifications::channels::Channels,
@@ -51,24 +51,39 @@ impl Heartbeat {
     pub async fn beat(&self) -> Result<(), StoreError> {
         let channels = self.channels.now();
         let Some(channel) = channels.get(ChannelKind::Alertmanager) else { return Ok(()) };
+        let open = self.reported(&channels).await?;
+        self.repeat(channel, &open).await;
+        // What was resolved there before it was repeated would fire again, until its lease is over.
+        let goes_on = self.reported(&channels).await?;
+        let now = self.clock.now();
+        let is_over = |was: &Incident| goes_on.iter().all(|incident| incident.identity() != was.identity());
+        let over = open.into_iter().filter(is_over).map(|was| Incident { resolved_at: Some(now), ..was });
+        self.repeat(channel, &over.collect::<Vec<_>>()).await;
+        Ok(())
+    }
+
+    /// What is open, as Alertmanager knows it.
+    async fn reported(&self, channels: &Channels) -> Result<Vec<Incident>, StoreError> {
         let page = channels.pages().iter().find(|page| page.kind == ChannelKind::Alertmanager);
         let known = |record: IncidentRecord| {
             let importance = page?.knows_as(&record)?;
             Some(Incident { importance, ..record.incident })
         };
         let told = self.store.open_incidents().await?.into_iter().filter(|record| record.told_at.is_some());
-        let open: Vec<Incident> = told.filter_map(known).collect();
-        if open.is_empty() {
-            return Ok(());
+        Ok(told.filter_map(known).collect())
+    }
+
+    async fn repeat(&self, channel: &Channel, incidents: &[Incident]) {
+        if incidents.is_empty() {
+            return;
         }
-        let alerts = alertmanager::alerts(&open, self.clock.now(), LEASE);
-        let Ok(delivery) = Delivery::new(Uuid::nil(), &alerts) else { return Ok(()) };
+        let alerts = alertmanager::alerts(incidents, self.clock.now(), LEASE);
+        let Ok(delivery) = Delivery::new(Uuid::nil(), &alerts) else { return };
         match self.sender.send(channel, &delivery).await {
-            Outcome::Delivered { .. } => tracing::debug!(incidents = open.len(), "repeated to Alertmanager"),
+            Outcome::Delivered { .. } => tracing::debug!(incidents = incidents.len(), "repeated to Alertmanager"),
             Outcome::TryAgain { why, .. } | Outcome::Refused { why } => {
                 tracing::warn!(why, "Alertmanager did not take what was repeated");
             }
         }
-        Ok(())
     }
 }

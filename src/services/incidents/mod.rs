@@ -10,6 +10,7 @@ mod group_watch;
 pub mod heartbeat;
 mod settings;
 mod storms;
+mod telling;
 mod told_as;
 pub mod wording;
 
@@ -19,6 +20,7 @@ use amqp_message::time::Timestamp;
 pub use group_watch::GroupWatch;
 pub use settings::Settings;
 use storms::{Newcomer, Storms, is_of_group};
+use telling::notification;
 use told_as::told_as_one;
 
 use super::{
@@ -34,7 +36,6 @@ use crate::{
         group::{Group, GroupFilter, GroupId},
         incident::{Incident, IncidentEvent},
         letter::Importance,
-        notification::NewNotification,
     },
     store::{IncidentRecord, Store, StoreError, Telling},
 };
@@ -87,6 +88,13 @@ impl Incidents {
 
     /// Compares the groups with the incidents that are open, and says what has changed.
     pub async fn look(&self) -> Result<(), StoreError> {
+        // Who sees only the first groups of a storm tells them one by one, and another process tells the storm.
+        let turn = self.store.incident_turn().await?;
+        self.look_alone().await?;
+        turn.end().await
+    }
+
+    async fn look_alone(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let (storms, others): (Vec<_>, Vec<_>) =
             self.store.open_incidents().await?.into_iter().partition(|record| record.incident.storm.is_some());
@@ -101,10 +109,11 @@ impl Incidents {
             let Some(importance) = self.importance(&group) else { continue };
             let acknowledged_at = acknowledged::acknowledged_at(&group);
             let incident = self.of_group(told_as, &group, importance, now);
-            let Some(incident) = storms.take(incident, acknowledged_at) else { continue };
+            let Some(incident) = storms.take(incident, &group) else { continue };
             let (key, is_quiet) = (incident.key.clone(), self.is_quiet(importance, now));
             let told = match open.remove(&key) {
-                Some(was) if was.told_at.is_some() || is_quiet => {
+                Some(was) if acknowledged::has_ended(&was, &group) => self.begin_anew(&was, is_quiet, now).await,
+                Some(was) if was.told_at.is_some() || acknowledged_at.is_some() || is_quiet => {
                     self.go_on(&was, &incident, acknowledged_at, now).await
                 }
                 None if is_quiet => self.open(&incident, now).await.map(drop),
@@ -195,100 +204,9 @@ impl Incidents {
         self.store.tell_apart(group, key).await
     }
 
-    /// Notifies of an incident that is open: for the first time after quiet hours, to more people when it has become more important,
-    /// or once more, unless it is acknowledged.
-    async fn go_on(
-        &self,
-        was: &IncidentRecord,
-        incident: &Incident,
-        acknowledged_at: Option<Timestamp>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let incident = Incident { opened_at: was.incident.opened_at, ..incident.clone() };
-        let is_acknowledged = acknowledged_at.is_some();
-        let Some(told_at) = was.told_at else {
-            if self.is_quiet(incident.importance, now) || is_acknowledged {
-                return Ok(());
-            }
-            return self.tell(was, &incident, None, now).await;
-        };
-        if incident.importance < was.incident.importance {
-            return self.tell(was, &incident, None, now).await;
-        }
-        if is_acknowledged != was.acknowledged_at.is_some() {
-            self.acknowledge(was, acknowledged_at, now).await?;
-        }
-        let every = self.settings.now().remind_every;
-        if is_acknowledged || every.is_zero() || now.since(told_at) < every || self.is_quiet(incident.importance, now) {
-            return Ok(());
-        }
-        self.tell(was, &incident, Some(IncidentEvent::Reminded), now).await
-    }
-
-    /// Notifies those who want to hear of it and have not yet, and the others of `again`, if that is anything.
-    async fn tell(
-        &self,
-        was: &IncidentRecord,
-        incident: &Incident,
-        again: Option<IncidentEvent>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let told = |page: &PageChannel| {
-            let event = if page.knows(was, incident.importance) { again? } else { IncidentEvent::Opened };
-            let had = was.told.get(&page.kind).filter(|had| **had != incident.importance);
-            let had = had.map(|importance| Incident { importance: *importance, ..was.incident.clone() });
-            notification(page, incident, had.as_ref(), event, now)
-        };
-        let notifications: Vec<_> = self.wanted(incident.importance).iter().filter_map(told).collect();
-        let telling = Telling { notifications: &notifications, at: now };
-        if self.store.tell_incident(was, incident, &telling).await? {
-            tracing::info!(incident = incident.key, again = again.is_some(), "incident notified");
-            self.outbox.notify();
-        }
-        Ok(())
-    }
-
-    async fn end(&self, was: &IncidentRecord, now: Timestamp) -> Result<bool, StoreError> {
-        let open = self.still_open(&was.incident).await?;
-        let incident = Incident { resolved_at: Some(now), open, ..was.incident.clone() };
-        // Who was never told that it began need not hear that it is over; who was hears it, however important it is now.
-        let told = |page: &PageChannel| {
-            let importance = page.knows_as(was).filter(|_| was.told_at.is_some())?;
-            let incident = Incident { importance, ..incident.clone() };
-            notification(page, &incident, None, IncidentEvent::Resolved, now)
-        };
-        let notifications: Vec<_> = self.channels.now().pages().iter().filter_map(told).collect();
-        let telling = Telling { notifications: &notifications, at: now };
-        let ended = self.store.resolve_incident(was.id, &telling).await?;
-        if ended {
-            tracing::info!(incident = incident.key, "an incident is over");
-            self.outbox.notify();
-        }
-        Ok(ended)
-    }
-
-    /// Open letters of a group that somebody has set aside, or that has fewer important ones; of all else none are left.
-    async fn still_open(&self, incident: &Incident) -> Result<u64, StoreError> {
-        let Some(group) = group_of(&incident.key) else { return Ok(0) };
-        Ok(self.store.groups_told_as(group).await?.iter().map(Group::n_open).sum())
-    }
-
     fn is_quiet(&self, importance: Importance, now: Timestamp) -> bool {
         let settings = self.settings.now();
         let quiet = settings.quiet_hours.as_ref().and_then(|hours| hours.end_if_quiet(now)).is_some();
         quiet && settings.quiet.contains(&importance)
     }
-}
-
-/// What one channel is sent; `None` where there is nothing to say there.
-fn notification(
-    page: &PageChannel,
-    incident: &Incident,
-    was: Option<&Incident>,
-    event: IncidentEvent,
-    now: Timestamp,
-) -> Option<NewNotification> {
-    let body = wording::body(page.kind, incident, was, event, now)?;
-    let (id, kind) = (ids::uuid(now), wording::kind(event));
-    Some(NewNotification { id, channel: page.kind, subject: incident.key.clone(), kind, body })
 }

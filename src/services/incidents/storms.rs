@@ -2,9 +2,15 @@
 
 use amqp_message::time::Timestamp;
 
-use super::{GROUP, Incidents, wording};
+use super::{
+    GROUP, Incidents,
+    acknowledged::{acknowledged_at, has_ended},
+    telling::going_on,
+    wording,
+};
 use crate::{
     domain::{
+        group::Group,
         incident::{Incident, IncidentEvent},
         letter::Importance,
         storm::{Storm, Surroundings, WITHIN},
@@ -45,16 +51,18 @@ impl Storms {
         )
     }
 
-    /// Takes a group that belongs to a storm; gives back one that belongs to none, or has become more important.
-    pub fn take(&mut self, group: Incident, acknowledged_at: Option<Timestamp>) -> Option<Incident> {
+    /// Takes a group that belongs to a storm; gives back one that belongs to none, has become more important, or of which
+    /// somebody has to hear again.
+    pub fn take(&mut self, incident: Incident, group: &Group) -> Option<Incident> {
         let is_of = |storm: &&mut OpenStorm| {
             let of = storm.record.incident.storm.as_ref();
-            storm.record.incident.importance <= group.importance
-                && of.is_some_and(|of| of.groups.binary_search(&group.key).is_ok())
+            storm.record.incident.importance <= incident.importance
+                && of.is_some_and(|of| of.groups.binary_search(&incident.key).is_ok())
+                && !has_ended(&storm.record, group)
         };
-        let Some(storm) = self.0.iter_mut().find(is_of) else { return Some(group) };
-        storm.found.push(group);
-        storm.acknowledged.push(acknowledged_at);
+        let Some(storm) = self.0.iter_mut().find(is_of) else { return Some(incident) };
+        storm.found.push(incident);
+        storm.acknowledged.push(acknowledged_at(group));
         None
     }
 
@@ -64,10 +72,12 @@ impl Storms {
         self.0.iter().any(|storm| storm.record.incident.storm.as_ref().is_some_and(has))
     }
 
+    /// One that takes in what begins now. Of what came into one that is acknowledged nobody would be called.
     fn gathering(&mut self, importance: Importance, now: Timestamp) -> Option<&mut OpenStorm> {
         self.0.iter_mut().find(|storm| {
             let incident = &storm.record.incident;
-            incident.importance == importance && incident.storm.as_ref().is_some_and(|storm| storm.gathers(now))
+            let is_ours = incident.importance == importance && storm.record.acknowledged_at.is_none();
+            is_ours && incident.storm.as_ref().is_some_and(|storm| storm.gathers(now))
         })
     }
 
@@ -183,6 +193,7 @@ impl Incidents {
         let opened_at = was.incident.opened_at;
         let is_changed = storm.groups != before.groups;
         let incident = wording::of_storm(key, found, was.incident.importance, storm, href, opened_at);
+        let incident = going_on(was, &incident);
         let is_told = |storm: &&Storm| {
             storm.has_grown(was.told_at.unwrap_or(now), now) && !self.is_quiet(incident.importance, now)
         };

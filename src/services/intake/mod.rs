@@ -43,8 +43,6 @@ use sessions::Sessions;
 
 pub use source::IntakeSource;
 
-/// What a process that died left unacknowledged is remembered this long; by then the broker has long delivered it again.
-const UNACKNOWLEDGED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// A database that has not answered for this long is in trouble, though it may not say so: somebody holds a lock, or the
 /// network swallows all.
 const LONG: Duration = Duration::from_secs(5);
@@ -75,16 +73,11 @@ impl Intake {
     /// Returns once the database takes a write, for whoever is about to consume a queue.
     async fn wait_for_database(&self, queue: &str) {
         let mut backoff = Backoff::default();
-        while let Err(error) = self.patiently(queue, self.prepare_database()).await {
+        while let Err(error) = self.patiently(queue, self.store.check_writable()).await {
             self.hold(queue, &error);
             tokio::time::sleep(backoff.next_delay()).await;
         }
         self.hold_no_longer(queue);
-    }
-
-    async fn prepare_database(&self) -> Result<(), StoreError> {
-        self.store.check_writable().await?;
-        self.store.forget_pending_acks_before(self.clock.now().minus(UNACKNOWLEDGED_FOR)).await
     }
 
     /// Waits for the database's answer however long it takes, and says so when it takes long.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    convert::Infallible,
+    pin::pin,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -14,12 +14,22 @@ use tokio_util::sync::CancellationToken;
 use super::{Intake, IntakeSource, drain, due};
 use crate::{
     domain::broker::ConnectionState,
-    rabbitmq::{ConsumingSession, SessionError, reconnect::Backoff},
+    rabbitmq::{ConsumingSession, QueueConsumer, SessionError, reconnect::Backoff},
     services::wakeup::Wakeup,
 };
 
 /// How often it is looked whether the dead-letter exchange is there, and RabbitMQ knows of the consumers.
 const LOOK: Duration = Duration::from_secs(5);
+/// A session to which nothing came for so long begins anew: of a queue that somebody deleted and declared again RabbitMQ 3 may
+/// take its consumer for one, and give what is delivered to it to nobody.
+const SILENCE: Duration = Duration::from_secs(10 * 60);
+
+/// How a session has ended that did not fail.
+enum Over {
+    /// `dlo` ends.
+    Stopped,
+    Silent,
+}
 
 /// The sessions of an intake. What ends one, such as a queue that was deleted, ends no other.
 pub(super) struct Sessions<'a> {
@@ -59,7 +69,11 @@ impl<'a> Sessions<'a> {
         let mut backoff = Backoff::default();
         let mut since = intake.clock.now();
         while !stop.is_cancelled() {
-            let Err(error) = self.session(n, &mut backoff, stop).boxed().await else { break };
+            let error = match self.session(n, &mut backoff, stop).boxed().await {
+                Ok(Over::Stopped) => break,
+                Ok(Over::Silent) => continue,
+                Err(error) => error,
+            };
             let queue = self.sources[n].queue(&intake.config);
             if let SessionError::Cancelled { .. } = error {
                 self.deleted[queue].send_replace(());
@@ -75,51 +89,62 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// One connection's life; `Ok` when dlo closes and all is stored.
-    async fn session(&self, n: usize, backoff: &mut Backoff, stop: &CancellationToken) -> Result<(), SessionError> {
+    /// One connection's life. When it is over and has not failed, all that was delivered is stored.
+    async fn session(&self, n: usize, backoff: &mut Backoff, stop: &CancellationToken) -> Result<Over, SessionError> {
         let (intake, source) = (self.intake, self.sources[n]);
         let queue = source.queue(&intake.config);
-        let Some(()) = stop.run_until_cancelled(intake.wait_for_database(queue)).await else { return Ok(()) };
-        let Some(session) = stop.run_until_cancelled(self.open()).await else { return Ok(()) };
+        let Some(()) = stop.run_until_cancelled(intake.wait_for_database(queue)).await else {
+            return Ok(Over::Stopped);
+        };
+        let Some(session) = stop.run_until_cancelled(self.open()).await else { return Ok(Over::Stopped) };
         let session = session?;
         let consumer = match source {
             IntakeSource::Due => None,
             // A broker that is silent answers late, and nothing has been delivered yet.
             IntakeSource::DeadLetters(_) | IntakeSource::Obituaries => {
-                let Some(consumer) = stop.run_until_cancelled(session.consume(queue)).await else { return Ok(()) };
-                Some(consumer?)
+                match stop.run_until_cancelled(session.consume(queue)).await {
+                    Some(consumer) => Some(consumer?),
+                    None => return Ok(Over::Stopped),
+                }
             }
         };
         backoff.connected();
         self.show(n, ConnectionState::Connected { since: intake.clock.now() });
         let address = intake.config.address();
         tracing::info!(broker.name = intake.broker, queue.name = queue, address, "consuming dead letters");
-        let over = stop.child_token();
-        let work = async {
-            match consumer {
-                Some(consumer) => drain::drain(intake, source, consumer, &self.waiting, &over).await,
-                None => due::send_back(intake, &session, &self.waiting, &over).await,
-            }
-        };
-        tokio::select! {
-            worked = work => worked?,
-            never = self.look_after(source, &session, &over) => match never {},
-        }
+        let ended = self.work(source, &session, consumer, stop).await?;
         session.close().await;
-        if over.is_cancelled() && !stop.is_cancelled() {
-            return Err(SessionError::Forgotten { queue: queue.to_owned() });
-        }
-        Ok(())
+        Ok(ended)
     }
 
-    /// Looks every so often for what RabbitMQ tells nobody, and has the work end in good order where the queue was deleted: by
-    /// what another session has heard, or when RabbitMQ was found twice to know of nobody who consumes it.
-    async fn look_after(
+    async fn work(
         &self,
         source: &IntakeSource,
         session: &ConsumingSession,
-        over: &CancellationToken,
-    ) -> Infallible {
+        consumer: Option<QueueConsumer>,
+        stop: &CancellationToken,
+    ) -> Result<Over, SessionError> {
+        let over = stop.child_token();
+        let mut work = pin!(async {
+            match consumer {
+                Some(consumer) => drain::drain(self.intake, source, consumer, &self.waiting, &over).await,
+                None => due::send_back(self.intake, session, &self.waiting, &over).await,
+            }
+        });
+        tokio::select! {
+            worked = &mut work => worked.map(|()| Over::Stopped),
+            why = self.look_after(source, session) => {
+                // What was delivered is dealt with first.
+                over.cancel();
+                work.await?;
+                why
+            }
+        }
+    }
+
+    /// Looks every so often for what RabbitMQ tells nobody. Returns when the session is to end: the queue was deleted, by what
+    /// another session has heard, or as RabbitMQ was found twice to know of nobody who consumes it; or nothing came for long.
+    async fn look_after(&self, source: &IntakeSource, session: &ConsumingSession) -> Result<Over, SessionError> {
         let queue = source.queue(&self.intake.config);
         let mut deleted = self.deleted[queue].subscribe();
         let (mut problem, mut was_forgotten) = (String::new(), false);
@@ -131,10 +156,12 @@ impl<'a> Sessions<'a> {
             if is_forgotten && was_forgotten {
                 break;
             }
+            if session.is_silent(SILENCE) {
+                return Ok(Over::Silent);
+            }
             was_forgotten = is_forgotten;
         }
-        over.cancel();
-        std::future::pending().await
+        Err(SessionError::Forgotten { queue: queue.to_owned() })
     }
 
     /// Looks whether the exchange is there that dead letters go to: RabbitMQ drops them where it is not. Returns why it cannot be

@@ -36,6 +36,10 @@ const SHOWN: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 const TOLD: Duration = Duration::from_secs(120 * 24 * 60 * 60);
 /// How long the answers to calls with an `Idempotency-Key` stay.
 const KEYS: Duration = idempotency::KEPT;
+/// How long deliveries of a session that is over are remembered; by then the broker has long delivered them again.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(24 * 60 * 60);
+/// The same where the broker has seen their acknowledgement, and written it down long since. Each batch of a queue reads them.
+const ACKNOWLEDGED: Duration = Duration::from_secs(10 * 60);
 /// How long a view that was removed can be brought back.
 const REMOVED_VIEWS: Duration = Duration::from_secs(24 * 60 * 60);
 /// Letters removed in one commit; others wait for it.
@@ -89,6 +93,7 @@ impl Retention {
         }
         let now = self.clock.now();
         while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}
+        self.store.forget_pending_acks(now.minus(UNACKNOWLEDGED), now.minus(ACKNOWLEDGED)).await?;
         self.store.forget_views(now.minus(REMOVED_VIEWS)).await?;
         while !stop.is_cancelled() && self.store.forget_markers(now.minus(self.keep.markers), AT_ONCE).await? > 0 {}
         while !stop.is_cancelled() && self.store.forget_keys(now.minus(KEYS), AT_ONCE).await? > 0 {}

@@ -9,7 +9,7 @@ mod window;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::mpsc, time::Instant};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -25,7 +25,7 @@ use crate::{
     crash_point,
     domain::{
         broker::ConnectionState,
-        retry::{ClaimedRetry, RetryOutcome},
+        retry::{Claim, ClaimedRetry, RetryOutcome},
         retry_limits::RetryLimits,
     },
     metrics::Metrics,
@@ -35,6 +35,8 @@ use crate::{
 
 /// How long a claim holds before another process may take it over.
 pub const LEASE: Duration = Duration::from_secs(60);
+/// How often claims are renewed: who has not done that for longer may have died, which is then said of its jobs.
+const RENEW: Duration = Duration::from_secs(5);
 /// Retries claimed at once.
 const CLAIM: usize = 10_000;
 /// How often the database is asked for due retries without being told: another process may have scheduled some.
@@ -60,17 +62,11 @@ pub struct Scheduler {
     pub workers: WorkerBoard,
 }
 
-/// Retries that were claimed together and wait to be published.
-struct Batch {
-    claimed: Instant,
-    retries: Vec<ClaimedRetry>,
-}
+/// Retries that were claimed together.
+type Batch = Vec<ClaimedRetry>;
 
-impl Batch {
-    /// It waited for so long, behind a broker in alarm, that another process may soon take it over.
-    fn is_stale(&self) -> bool {
-        self.claimed.elapsed() > LEASE / 2
-    }
+fn claims(retries: &[ClaimedRetry]) -> Vec<Claim> {
+    retries.iter().map(ClaimedRetry::claim).collect()
 }
 
 /// A retry whose publishing is over one way or the other.
@@ -97,9 +93,11 @@ impl Scheduler {
 
     async fn claim(&self, publisher: mpsc::Sender<Batch>, stop: &CancellationToken) {
         let report = self.workers.begins("claiming retries");
+        let mut in_line = Vec::new();
         while !stop.is_cancelled() {
             // A place in the line first: what is claimed and waits is as good as lost until its lease ends.
-            let Some(Ok(place)) = stop.run_until_cancelled(publisher.reserve()).await else { return };
+            let place = stop.run_until_cancelled(self.await_place(&publisher, &in_line));
+            let Some(Ok(place)) = place.await else { return };
             let claimed = self.claim_due().await;
             report.result(&claimed);
             match claimed {
@@ -109,7 +107,8 @@ impl Scheduler {
                 }
                 Ok(claimed) => {
                     crash_point::point("claimed");
-                    place.send(Batch { claimed: Instant::now(), retries: claimed });
+                    in_line = claims(&claimed);
+                    place.send(claimed);
                 }
                 Err(error) => {
                     tracing::warn!(broker.name = self.broker, error = %error, "due retries cannot be claimed");
@@ -117,6 +116,27 @@ impl Scheduler {
                     stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
                 }
             }
+        }
+    }
+
+    /// Waits for the place that the batch has before it, and renews the claims of that meanwhile: a broker in alarm takes nothing
+    /// for longer than a lease.
+    async fn await_place<'a>(
+        &self,
+        publisher: &'a mpsc::Sender<Batch>,
+        in_line: &[Claim],
+    ) -> Result<mpsc::Permit<'a, Batch>, mpsc::error::SendError<()>> {
+        loop {
+            match tokio::time::timeout(RENEW, publisher.reserve()).await {
+                Ok(place) => return place,
+                Err(_) => self.renew(in_line).await,
+            }
+        }
+    }
+
+    async fn renew(&self, claims: &[Claim]) {
+        if let Err(error) = self.store.renew_leases(claims, self.clock.now().plus(LEASE)).await {
+            tracing::warn!(broker.name = self.broker, error = %error, "leases cannot be renewed");
         }
     }
 
@@ -166,8 +186,8 @@ impl Scheduler {
         for (retry, ended) in ended {
             match ended {
                 Ended::With(outcome) => outcomes.push((retry, outcome.clone())),
-                Ended::Unknown => unknown.push(retry.id),
-                Ended::Unpublished => unpublished.push(retry.id),
+                Ended::Unknown => unknown.push(retry.claim()),
+                Ended::Unpublished => unpublished.push(retry.claim()),
             }
         }
         self.finish(outcomes, report).await;
@@ -197,7 +217,7 @@ impl Scheduler {
                 Some(Halved::Halves(first, second)) => parts.extend([second, first]),
                 Some(Halved::One((retry, outcome))) => {
                     tracing::error!(letter = %retry.id, ?outcome, error = %error, "a retry cannot be marked");
-                    let held = self.store.renew_leases(&[retry.id], self.clock.now().plus(HELD)).await;
+                    let held = self.store.renew_leases(&[retry.claim()], self.clock.now().plus(HELD)).await;
                     if let Err(error) = held {
                         tracing::error!(letter = %retry.id, error = %error, "it may be sent again");
                     }

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Batch, Ended, LEASE, PAUSE, Scheduler, window::windows};
+use super::{Batch, Ended, LEASE, PAUSE, RENEW, Scheduler, claims, window::windows};
 use crate::{
     crash_point,
     domain::{
@@ -21,13 +21,11 @@ use crate::{
         letter::LetterId,
         lifecycle::recognition::OWN_RETRIES,
         queue_pause::is_paused,
-        retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
+        retry::{Claim, ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
     },
     rabbitmq::{ConnectionWatch, Lane, PublishOutcome, PublishingSession, SessionError, outgoing, reconnect::Backoff},
 };
 
-/// How often claims are renewed: who has not done that for longer may have died, which is then said of its jobs.
-const RENEW: std::time::Duration = std::time::Duration::from_secs(5);
 /// How often a connection is looked at.
 const WATCH: std::time::Duration = std::time::Duration::from_millis(250);
 
@@ -77,11 +75,7 @@ async fn session(
             () = tokio::time::sleep(WATCH) => continue,
         };
         let Some(batch) = batch else { break };
-        if batch.is_stale() {
-            send_back(batch, results).await;
-            continue;
-        }
-        publish(scheduler, &mut session, batch.retries, results).await;
+        publish(scheduler, &mut session, batch, results).await;
     }
     session.close().await;
     Ok(())
@@ -107,12 +101,12 @@ fn show_state(scheduler: &Scheduler, connection: &ConnectionWatch) -> Result<(),
 }
 
 /// Publishes a batch window by window, on all lanes at once.
-async fn publish(scheduler: &Scheduler, session: &mut PublishingSession, batch: Vec<ClaimedRetry>, results: &Results) {
-    let ids: Vec<LetterId> = batch.iter().map(|retry| retry.id).collect();
+async fn publish(scheduler: &Scheduler, session: &mut PublishingSession, batch: Batch, results: &Results) {
+    let claims = claims(&batch);
     let connection = session.connection();
     let windows = Mutex::new(windows(batch).into_iter());
     let lanes = session.lanes().map(|lane| publish_on(lane, scheduler, &windows, results));
-    attend(scheduler, &connection, &ids, async { _ = join_all(lanes).await }).await;
+    attend(scheduler, &connection, &claims, async { _ = join_all(lanes).await }).await;
 }
 
 /// Takes one window after the other until none is left.
@@ -135,11 +129,11 @@ async fn publish_window(
     lane: &mut Lane,
     window: Vec<ClaimedRetry>,
 ) -> Vec<(ClaimedRetry, Ended)> {
-    let (paused, window) = paused(scheduler, window).await;
+    let (not_sent, window) = not_sent(scheduler, window).await;
     let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
     let mut messages = read_messages(scheduler, &ids).await;
     let own_retries = own_retries(scheduler, &window, &messages).await;
-    let mut ended: Vec<_> = paused.into_iter().map(|claimed| (claimed, Ended::Unpublished)).collect();
+    let mut ended: Vec<_> = not_sent.into_iter().map(|claimed| (claimed, Ended::Unpublished)).collect();
     let mut sent = Vec::with_capacity(window.len());
     let mut outgoing = Vec::with_capacity(window.len());
     for mut claimed in window {
@@ -193,13 +187,18 @@ fn prepare(
     Ok(OutgoingRetry { id: claimed.id, destination, reason: claimed.reason, message })
 }
 
-/// What is not sent after all, since its queue was paused after it was claimed; and the rest. Where the database does not
-/// say, nothing is.
-async fn paused(scheduler: &Scheduler, window: Vec<ClaimedRetry>) -> (Vec<ClaimedRetry>, Vec<ClaimedRetry>) {
-    match scheduler.store.queue_pauses().await {
-        Ok(pauses) => window.into_iter().partition(|claimed| is_paused(&pauses, &scheduler.broker, &claimed.queue)),
+/// What is not sent after all, and the rest: since it was claimed its queue or its job was paused, or the claim is over, or will
+/// soon be, and somebody else sends it. Where the database does not say, nothing is sent.
+async fn not_sent(scheduler: &Scheduler, window: Vec<ClaimedRetry>) -> (Vec<ClaimedRetry>, Vec<ClaimedRetry>) {
+    let letters: Vec<LetterId> = window.iter().map(|claimed| claimed.id).collect();
+    let until = scheduler.clock.now().plus(LEASE / 2);
+    let store = &scheduler.store;
+    match tokio::try_join!(store.queue_pauses(), store.claims_to_send(&letters, until)) {
+        Ok((pauses, held)) => window.into_iter().partition(|claimed| {
+            !held.contains(&claimed.claim()) || is_paused(&pauses, &scheduler.broker, &claimed.queue)
+        }),
         Err(error) => {
-            tracing::warn!(broker.name = scheduler.broker, error = %error, "paused queues cannot be read yet");
+            tracing::warn!(broker.name = scheduler.broker, error = %error, "what is paused cannot be read yet");
             (window, Vec::new())
         }
     }
@@ -237,7 +236,7 @@ async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<Lette
 
 /// While `work` goes on, shows how the connection stands and renews the claims: a broker in alarm may take longer than
 /// a lease.
-async fn attend(scheduler: &Scheduler, connection: &ConnectionWatch, ids: &[LetterId], work: impl Future<Output = ()>) {
+async fn attend(scheduler: &Scheduler, connection: &ConnectionWatch, claims: &[Claim], work: impl Future<Output = ()>) {
     let mut work = std::pin::pin!(work);
     let mut renewed = Instant::now();
     loop {
@@ -251,9 +250,7 @@ async fn attend(scheduler: &Scheduler, connection: &ConnectionWatch, ids: &[Lett
             continue;
         }
         renewed = Instant::now();
-        if let Err(error) = scheduler.store.renew_leases(ids, scheduler.clock.now().plus(LEASE)).await {
-            tracing::warn!(broker.name = scheduler.broker, error = %error, "leases cannot be renewed");
-        }
+        scheduler.renew(claims).await;
     }
 }
 
@@ -265,7 +262,7 @@ async fn give_back(batches: &mut Batches, results: &Results) {
 }
 
 async fn send_back(batch: Batch, results: &Results) {
-    _ = results.send(batch.retries.into_iter().map(|retry| (retry, Ended::Unpublished)).collect()).await;
+    _ = results.send(batch.into_iter().map(|retry| (retry, Ended::Unpublished)).collect()).await;
 }
 
 impl From<PublishOutcome> for Ended {

@@ -38,7 +38,7 @@ pub(crate) fn windows(retries: Vec<ClaimedRetry>) -> Vec<Vec<ClaimedRetry>> {
 /// Whether it could take others down with it: by its size, or because what it went out with before was cut short, and
 /// nobody knows by which message.
 const fn goes_alone(retry: &ClaimedRetry) -> bool {
-    retry.size >= ALONE || retry.claimed_before
+    retry.size >= ALONE || retry.claimed_before()
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
     use amqp_message::{death::Reason, time::Timestamp};
     use failure_conventions::FailureCount;
 
-    fn check(sizes: &[u64], claimed_before: bool, expected: &[usize]) {
+    fn check(sizes: &[u64], claims: u64, expected: &[usize]) {
         let retries = sizes.iter().map(|size| ClaimedRetry {
             id: LetterId::from_uuid(uuid::Uuid::nil()),
             queue: "q".to_owned(),
@@ -59,7 +59,7 @@ mod tests {
             count: FailureCount { attempts: 1, rounds: 1 },
             due_at: Timestamp::default(),
             size: *size,
-            claimed_before,
+            claims,
             without_expiry: false,
             is_edited: false,
         });
@@ -69,10 +69,10 @@ mod tests {
 
     #[test]
     fn by_count_by_bytes_and_large_ones_alone() {
-        check(&[], false, &[]);
-        check(&[1; 4_500], false, &[2_500, 2_000]);
-        check(&[900_000; 10], false, &[9, 1]);
-        check(&[1, 1, ALONE, 1, 1], false, &[2, 1, 2]);
-        check(&[1, 1, 1], true, &[1, 1, 1]);
+        check(&[], 1, &[]);
+        check(&[1; 4_500], 1, &[2_500, 2_000]);
+        check(&[900_000; 10], 1, &[9, 1]);
+        check(&[1, 1, ALONE, 1, 1], 1, &[2, 1, 2]);
+        check(&[1, 1, 1], 2, &[1, 1, 1]);
     }
 }

@@ -53,7 +53,7 @@ pub struct Indexing {
 /// Stands for what is indexed and how; 0 where nothing is. With other settings the index is made anew.
 pub fn settings(search: &SearchConfig, decode: &DecodeConfig) -> i64 {
     /// Changes with the words and lexemes of a document.
-    const FORM: u64 = 6;
+    const FORM: u64 = 7;
     if !search.enabled {
         return 0;
     }

@@ -92,8 +92,8 @@ impl Collected<'_> {
 
     fn payload(&mut self, reading: &Reading) {
         match &reading.content {
-            Content::Json(_) => values::of_payload(reading, &mut |path, text| {
-                self.document.add_value(Area::Payload, path, text, self.bounds);
+            Content::Json(_) => values::fields_of_payload(reading, &mut |path, text| {
+                self.field(Area::Payload, path, text);
             }),
             Content::Text(text) => self.text(Area::Payload, text),
             Content::Binary | Content::Hidden(_) => {}
@@ -101,7 +101,16 @@ impl Collected<'_> {
     }
 
     fn header(&mut self, area: Area, name: &str, value: &FieldValue) {
-        values::of_header(name, value, &mut |path, text| self.document.add_value(area, path, text, self.bounds));
+        values::fields_of_header(name, value, &mut |path, text| self.field(area, path, text));
+    }
+
+    fn field(&mut self, area: Area, path: &str, text: Option<&str>) {
+        match text {
+            Some(text) => self.document.add_value(area, path, text, self.bounds),
+            // The payload as a whole is no field.
+            None if path == "payload" => {}
+            None => self.document.add_presence(area, path, self.bounds),
+        }
     }
 
     fn text(&mut self, area: Area, text: &str) {

@@ -7,14 +7,20 @@ const BYTES: u64 = 16 << 20;
 
 /// Cuts letters into batches whose bodies together are no larger than what a letter may have anyway.
 pub(crate) fn batches(letters: Vec<LetterSummary>) -> Vec<Vec<LetterSummary>> {
-    let mut batches: Vec<Vec<LetterSummary>> = Vec::new();
+    cut(letters, |letter| letter.size)
+}
+
+/// The same of whatever stands for a letter; `size` says how large the body of it is.
+pub(crate) fn cut<T>(letters: Vec<T>, size: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let mut batches: Vec<Vec<T>> = Vec::new();
     let mut bytes = 0_u64;
     for letter in letters {
-        bytes = bytes.saturating_add(letter.size);
+        let size = size(&letter);
+        bytes = bytes.saturating_add(size);
         match batches.last_mut().filter(|_| bytes <= BYTES) {
             Some(batch) => batch.push(letter),
             None => {
-                bytes = letter.size;
+                bytes = size;
                 batches.push(vec![letter]);
             }
         }

@@ -15,7 +15,7 @@ use crate::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
-        job::{Bulk, Job, JobState, NoUndo},
+        job::{Bulk, Job, NoUndo},
         letter::LetterId,
         pacing::{EDITED_PORTION, Pacing},
     },
@@ -25,7 +25,7 @@ use crate::{
         ids,
         worker::{Next, Worker},
     },
-    store::{BulkAudit, ClaimedBulk, Order, StoreError, StoreReader, Sweep},
+    store::{BulkAudit, BulkWork, ClaimedBulk, Order, StoreError, StoreReader, Sweep},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
@@ -51,7 +51,7 @@ impl Triage {
         if claimed.bulk.pacing.holds() || self.is_freezing(claimed.job.id).await? {
             return self.freeze(claimed, stop).await;
         }
-        let ClaimedBulk { mut job, bulk, begun } = claimed;
+        let ClaimedBulk { job, bulk, begun } = claimed;
         let store = self.acting(&bulk.by);
         let mut sweep = match bulk.left {
             Some(left) => Sweep::of_left(left),
@@ -62,66 +62,80 @@ impl Triage {
         let is_retry = matches!(bulk.command, Command::Retry { .. });
         let mut entry = if is_retry { entry.of_job(job.id, None) } else { entry };
         let portion = if bulk.edit.is_some() { EDITED_PORTION as usize } else { PORTION };
+        let mut work = BulkWork { job, bulk: &bulk, held_until: self.held_until() };
         let mut goes_on = true;
-        let mut before = job.clone();
         while goes_on && !stop.is_cancelled() {
-            before.clone_from(&job);
             let ids = store.next_of(&mut sweep, portion).await?;
             if ids.is_empty() {
-                job.total = job.over();
-                job.end();
+                work.job.total = work.job.over();
+                work.job.end();
+                goes_on = self.store.job_has_come_to(&work.job, None, self.held_until()).await?;
             } else {
-                let report = self.act_on_next(&ids, (job.id, &bulk, begun), &mut entry).await?;
-                job.add_of(&bulk, &report);
+                goes_on = self.act_on_next(&ids, begun, &mut work, &mut entry).await?;
             }
-            goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
         }
+        let job = work.job;
         if goes_on {
             // Whoever is here next goes on at once.
             self.store.job_has_come_to(&job, None, self.clock.now()).await?;
             return Ok(job);
         }
-        if job.state == JobState::Running {
-            self.store.interrupted(&mut job, &before, self.clock.now()).await?;
-        }
+        // Somebody may have stopped it.
+        let job = self.store.job(job.id).await?.unwrap_or(job);
         AuditedStore::ended(&job, &bulk);
         Ok(job)
     }
 
-    /// Carries out what a job does on the next of its letters.
+    fn held_until(&self) -> Timestamp {
+        self.clock.now().plus(LEASE)
+    }
+
+    /// Carries out what a job does on the next of its letters; says whether it goes on.
     async fn act_on_next(
         &self,
         ids: &[LetterId],
-        (job, bulk, begun): (Uuid, &Bulk, Timestamp),
+        begun: Timestamp,
+        work: &mut BulkWork<'_>,
         entry: &mut BulkAudit,
-    ) -> Result<CommandReport, StoreError> {
+    ) -> Result<bool, StoreError> {
+        let bulk = work.bulk;
         // All of them have the same moment, by which they are found again when it is undone.
         let order = self.order(ids, &bulk.command, &bulk.by, begun);
-        let Some(patch) = &bulk.edit else { return self.act_on_all(ids, &order, entry).await };
-        let mass = self.mass_edit(ids, patch, Some(job), &bulk.by, self.clock.now()).await?;
-        self.act_on_all(ids, &Order { edits: Some(&mass), ..order }, entry).await
+        let Some(patch) = &bulk.edit else { return self.act_on_all(&order, work, entry).await };
+        for ids in self.edited_portions(ids).await? {
+            let mass = self.mass_edit(&ids, patch, Some(work.job.id), &bulk.by, self.clock.now()).await?;
+            if !self.act_on_all(&Order { ids: &ids, edits: Some(&mass), ..order }, work, entry).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Carries an order out on all its letters but those that the database refuses to move, which it says.
     async fn act_on_all(
         &self,
-        ids: &[LetterId],
         order: &Order<'_>,
+        work: &mut BulkWork<'_>,
         entry: &mut BulkAudit,
-    ) -> Result<CommandReport, StoreError> {
-        let (mut parts, mut whole) = (vec![ids.to_vec()], CommandReport::default());
-        while let Some(part) = parts.pop() {
-            match self.changes.act_on_portion(&Order { ids: &part, ..*order }, entry).await {
-                Ok(report) => whole.extend(report),
+    ) -> Result<bool, StoreError> {
+        let (mut parts, mut goes_on) = (vec![order.ids.to_vec()], true);
+        while let Some(part) = parts.pop().filter(|_| goes_on) {
+            work.held_until = self.held_until();
+            match self.changes.act_on_portion(&Order { ids: &part, ..*order }, entry, work).await {
+                Ok(is_done) => goes_on = is_done,
                 Err(error) if error.is_refusal() => match halve(part) {
                     Some(Halved::Halves(first, second)) => parts.extend([second, first]),
-                    Some(Halved::One(letter)) => whole.refused.push((letter, Refusal::Unfit(error.to_string()))),
+                    Some(Halved::One(letter)) => {
+                        let refused = vec![(letter, Refusal::Unfit(error.to_string()))];
+                        let report = CommandReport { refused, ..CommandReport::default() };
+                        goes_on = self.store.count_refused(&report, work).await?;
+                    }
                     None => {}
                 },
                 Err(error) => return Err(error),
             }
         }
-        Ok(whole)
+        Ok(goes_on)
     }
 
     /// What takes back a job that has ended, by somebody.

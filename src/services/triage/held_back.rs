@@ -18,7 +18,7 @@ use crate::{
         command::{Command, CommandReport, Refusal},
         job::{Job, JobState, Verdict},
         letter::LetterId,
-        pacing::{LOOK, Stage, Step},
+        pacing::{LOOK, Progress, Stage, Step},
     },
     services::worker::{Next, Worker},
     store::{Advance, BulkAudit, ClaimedBulk, HeldBack, LetterEdits, Order, StoreError},
@@ -117,7 +117,7 @@ impl Triage {
         let stays = held.stays();
         // Who resumes it says when it is looked at next, and not that it need not wait.
         let next_at = next_at.max(due_from(&held.claimed));
-        let to = match held.claimed.bulk.pacing.step(&held.progress(stage, next_at), now) {
+        let to = match self.next_step(&held, &held.progress(stage, next_at), now).await? {
             Step::Release { most, next_at } => return self.release(&held, most, next_at, now).await,
             Step::Wait { next_at } => Advance { next_at: Some(next_at), ..stays },
             Step::Pass => Advance { stage: Some(Stage::Rest), next_at: Some(now), verdict: verdict(&held), ..stays },
@@ -131,6 +131,20 @@ impl Triage {
         };
         self.move_on(&held, to).await?;
         Ok(false)
+    }
+
+    /// What is to be done next. Of letters that are edited no more are released at once than fit into memory.
+    async fn next_step(&self, held: &HeldBack, progress: &Progress, now: Timestamp) -> Result<Step, StoreError> {
+        let ClaimedBulk { job, bulk, .. } = &held.claimed;
+        let step = bulk.pacing.step(progress, now);
+        let Step::Release { most, .. } = step else { return Ok(step) };
+        if bulk.edit.is_none() {
+            return Ok(step);
+        }
+        let next = self.store.frozen(job.id, bulk, most).await?;
+        let next: Vec<LetterId> = next.into_iter().map(|(id, _)| id).collect();
+        let fit = self.edited_portions(&next).await?.first().map_or(1, Vec::len);
+        Ok(bulk.pacing.step(&Progress { portion: fit as u64, ..*progress }, now))
     }
 
     async fn move_on(&self, held: &HeldBack, to: Advance) -> Result<(), StoreError> {
@@ -191,8 +205,9 @@ impl Triage {
     async fn take_back(&self, job: Uuid, by: &Actor) -> Result<(), StoreError> {
         let by = by.clone().granted(Grants::everything());
         loop {
-            let ids = self.store.released_waiting(job, PORTION).await?;
-            let order = self.order(&ids, &Command::Reopen, &by, self.clock.now());
+            let now = self.clock.now();
+            let ids = self.store.released_waiting(job, now, PORTION).await?;
+            let order = self.order(&ids, &Command::Reopen, &by, now);
             if ids.is_empty() || self.changes.take_back(job, &order).await? == 0 {
                 break;
             }

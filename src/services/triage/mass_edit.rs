@@ -8,8 +8,9 @@ use std::{
 use amqp_message::time::Timestamp;
 use payload_codec::json::MergePatch;
 use uuid::Uuid;
+use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Triage, edits};
+use super::{Triage, batches::cut, edits};
 use crate::{
     domain::{
         actor::Actor,
@@ -34,9 +35,9 @@ pub(super) struct MassEdit {
     limits: RetryLimits,
 }
 
-/// An edit of a letter as it was read.
+/// An edit of a letter as it was read; of its body only the hash is kept, as the edit has one, too.
 struct Ready {
-    of: Arc<Letter>,
+    body: u128,
     edit: Edit,
 }
 
@@ -47,7 +48,7 @@ impl LetterEdits for MassEdit {
 
     fn edited(&self, letter: LetterId, original: &Original<'_>) -> Result<EditedMessage, Refusal> {
         let ready = self.edits.get(&letter).ok_or(Refusal::NotFound)?.as_ref().map_err(Clone::clone)?;
-        if ready.of.message.body != original.message.body {
+        if ready.body != xxh3_128(&original.message.body) {
             return Err(Refusal::Unfit("it has come in again meanwhile, with another body".to_owned()));
         }
         let copy = self.copy_of(letter).ok_or(Refusal::NotFound)?;
@@ -60,6 +61,13 @@ impl LetterEdits for MassEdit {
 }
 
 impl Triage {
+    /// Letters in the portions in which they are edited: their bodies are in memory together.
+    pub(super) async fn edited_portions(&self, letters: &[LetterId]) -> Result<Vec<Vec<LetterId>>, StoreError> {
+        let summaries = self.store.summaries(letters).await?;
+        let sizes: HashMap<LetterId, u64> = summaries.into_iter().map(|letter| (letter.id, letter.size)).collect();
+        Ok(cut(letters.to_vec(), |letter| sizes.get(letter).copied().unwrap_or_default()))
+    }
+
     /// Makes the edits of these letters. Copies that the job has made itself, and that were taken back since, have theirs.
     pub(super) async fn mass_edit(
         &self,
@@ -76,7 +84,7 @@ impl Triage {
         let mut mass = MassEdit { copies: HashMap::new(), edits: HashMap::new(), limits: self.limits.clone() };
         for id in letters.iter().filter(|id| !made.contains(id)) {
             let ready = match self.acting(by).letter(*id).await? {
-                Some(letter) => self.ready(Arc::new(letter), patch, by).await.map_err(|no| Refusal::Unfit(no.why)),
+                Some(letter) => self.ready(&Arc::new(letter), patch, by).await.map_err(|no| Refusal::Unfit(no.why)),
                 None => Err(Refusal::NotFound),
             };
             mass.copies.insert(*id, ids::letter(at));
@@ -91,9 +99,9 @@ impl Triage {
         self.changes.act_as_job(job, &Order { edits: Some(&mass), ..*order }).await.map(drop)
     }
 
-    async fn ready(&self, of: Arc<Letter>, patch: &MergePatch, by: &Actor) -> Result<Ready, NoPatch> {
-        let edit = self.patched(&of, patch, by).await?;
-        Ok(Ready { of, edit })
+    async fn ready(&self, of: &Arc<Letter>, patch: &MergePatch, by: &Actor) -> Result<Ready, NoPatch> {
+        let edit = self.patched(of, patch, by).await?;
+        Ok(Ready { body: xxh3_128(&of.message.body), edit })
     }
 
     /// What a patch changes in a letter.

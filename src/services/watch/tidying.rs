@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Clock,
-    domain::incident::IncidentKind,
+    domain::incident::{Incident, IncidentKind},
     services::{
         incidents::Incidents,
         worker::{Next, Worker},
@@ -43,14 +43,17 @@ impl Worker for Tidying {
 }
 
 impl Tidying {
+    /// Ends what is reported of brokers of which nothing is kept, whoever forgot them: that process may have died before it
+    /// did this.
     pub async fn tidy(&self) -> Result<(), StoreError> {
-        let abandoned = self.store.forget_watches(self.clock.now().minus(ABANDONED)).await?;
-        if abandoned.is_empty() {
-            return Ok(());
-        }
-        for record in self.store.open_incidents().await? {
-            if record.incident.kind == IncidentKind::Watch && abandoned.contains(&record.incident.broker) {
-                self.incidents.clear(&record.incident.key).await?;
+        self.store.forget_watches(self.clock.now().minus(ABANDONED)).await?;
+        // In this order: what is reported of a broker was kept before.
+        let open = self.store.open_incidents().await?;
+        let watched = self.store.watched_brokers().await?;
+        let is_watched = |broker: &str| watched.iter().any(|watched| watched.name == broker);
+        for Incident { key, kind, broker, .. } in open.into_iter().map(|record| record.incident) {
+            if kind == IncidentKind::Watch && !is_watched(&broker) {
+                self.incidents.clear(&key).await?;
             }
         }
         Ok(())

@@ -4,12 +4,8 @@ use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use crate::{
-    domain::{activity::AuditEntry, job::Job},
-    store::{
-        Store, StoreError, audit,
-        db::on,
-        letters::rows::{bigint, parse},
-    },
+    domain::activity::AuditEntry,
+    store::{Store, StoreError, audit, db::on},
 };
 
 impl Store {
@@ -39,25 +35,6 @@ impl Store {
             next_at = CASE WHEN stage IN ('', 'freezing') THEN NULL ELSE CAST($1 AS BIGINT) END
             WHERE id = $2 AND state = 'paused'";
         self.control(RESUME, id, entry).await
-    }
-
-    /// Somebody has stopped a job while it was worked at: adds what it has done since it was as `before`.
-    pub async fn interrupted(&self, job: &mut Job, before: &Job, now: Timestamp) -> Result<(), StoreError> {
-        const ADD: &str = "UPDATE jobs SET done = done + $1, failed = failed + $2, skipped = skipped + $5,
-            next_at = CASE WHEN action = 'retry' AND state IN ('paused', 'cancelled') THEN $3 ELSE next_at END
-            WHERE id = $4 RETURNING state";
-        let state: Option<String> = on!(self.db.writer(), |pool| sqlx::query_scalar(ADD)
-            .bind(bigint(job.done - before.done))
-            .bind(bigint(job.failed - before.failed))
-            .bind(now.as_micros())
-            .bind(job.id)
-            .bind(bigint(job.skipped - before.skipped))
-            .fetch_optional(pool)
-            .await?);
-        if let Some(state) = state {
-            job.state = parse("a job's state", &state)?;
-        }
-        Ok(())
     }
 
     /// All that a job had released and not sent is taken back.

@@ -99,12 +99,13 @@ impl Store {
         const SELECT: &str =
             "SELECT stage, next_at, claimed_until, sent, failed_again, last_sent_at, canary_sent, canary_failed,
             activity_seq FROM jobs WHERE id = $1";
-        // First what waits: what is sent meanwhile is then counted twice, and not missed.
-        let letters = self.waiting_letters(&[job]).await?.pop().map(|(_, letters)| letters);
+        // In the order in which letters go: what another server releases, or sends, meanwhile is then counted twice, and
+        // never taken for lost. What was released is compared again when the step is written.
+        let Some(claimed) = self.bulk_job(job).await? else { return Ok(None) };
+        let letters = self.waiting_letters(&[job]).await?.pop().map(|(_, letters)| letters).unwrap_or_default();
         let row: Option<ProgressRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
-        let (Some(row), Some(claimed)) = (row, self.bulk_job(job).await?) else { return Ok(None) };
-        let letters = letters.unwrap_or_default();
+        let Some(row) = row else { return Ok(None) };
         Ok(Some(HeldBack { claimed, progress: row.read()?, letters, seq: row.activity_seq }))
     }
 
@@ -170,7 +171,7 @@ impl Store {
         let frozen = rows.into_iter().map(|(id, at, status)| {
             let status: Option<Status> = status.map(|status| parse("a status", &status)).transpose()?;
             let is_same = at.is_some_and(|at| at <= bulk.until.as_micros());
-            let is_meant = is_same && status.is_some_and(|status| !bulk.leaves_out(status));
+            let is_meant = is_same && status.is_some_and(|status| bulk.still_means(status));
             Ok((LetterId::from_uuid(id), is_meant))
         });
         frozen.collect()

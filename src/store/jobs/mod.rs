@@ -6,6 +6,7 @@ pub(crate) mod copies;
 pub(crate) mod held_back;
 mod job_letters;
 mod outstanding;
+pub(crate) mod portion;
 mod reading;
 mod release;
 pub(crate) mod report;

@@ -64,12 +64,13 @@ impl Store {
         Ok(())
     }
 
-    /// Letters of a job that wait to be sent and are not being sent.
-    pub async fn released_waiting(&self, job: Uuid, limit: usize) -> Result<Vec<LetterId>, StoreError> {
-        const NEXT: &str =
-            "SELECT letter_id FROM retries WHERE job_id = $1 AND claimed_until IS NULL ORDER BY due_at LIMIT $2";
+    /// Letters of a job that wait to be sent and are not being sent at this moment: what a server has claimed that died is not.
+    pub async fn released_waiting(&self, job: Uuid, now: Timestamp, limit: usize) -> Result<Vec<LetterId>, StoreError> {
+        const NEXT: &str = "SELECT letter_id FROM retries WHERE job_id = $1
+            AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY due_at LIMIT $3";
         let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT)
             .bind(job)
+            .bind(now.as_micros())
             .bind(bigint(limit as u64))
             .fetch_all(pool)
             .await?);
@@ -77,20 +78,32 @@ impl Store {
     }
 
     /// Takes back letters of a job that were not sent yet; if it is only paused they are its own still. The answer is how
-    /// many.
+    /// many; none of a job that goes on, as when it was resumed meanwhile.
     pub async fn take_back(&self, job: Uuid, order: &Order<'_>) -> Result<u64, StoreError> {
-        const BACK: &str = "UPDATE jobs SET done = done - $1 WHERE id = $2 AND done >= $1";
-        const STATE: &str = "SELECT state FROM jobs WHERE id = $1";
+        const STATE: &str = "SELECT state FROM jobs WHERE id = $1 AND state IN ('paused', 'cancelled', 'stopped')";
+        // An older server may have counted fewer than it has released.
+        const BACK: &str = "UPDATE jobs SET done = CASE WHEN done > $1 THEN done - $1 ELSE 0 END
+            WHERE id = $2 AND state = $3";
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
         let carried = carry_out(&mut tx, &mut scope, order, Some(job)).await?;
         let state: Option<String> =
             on!(&mut tx, |tx| sqlx::query_scalar(STATE).bind(job).fetch_optional(&mut **tx).await?);
-        if state.as_deref() == Some(JobState::Paused.as_str()) {
+        let Some(state) = state else { return Ok(0) };
+        if state == JobState::Paused.as_str() {
             write_frozen(&mut tx, job, &carried.report.done, order.at).await?;
         }
         let back = carried.report.done.len() as u64;
-        on!(&mut tx, |tx| sqlx::query(BACK).bind(bigint(back)).bind(job).execute(&mut **tx).await.map(drop)?);
+        let is_as_it_was = on!(&mut tx, |tx| sqlx::query(BACK)
+            .bind(bigint(back))
+            .bind(job)
+            .bind(state)
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        if is_as_it_was == 0 {
+            return Ok(0);
+        }
         tx.commit().await?;
         scope.committed();
         Ok(back)

@@ -14,7 +14,6 @@ use crate::{
     },
     store::{
         Store, StoreError,
-        audit::BulkAudit,
         counts::{facet_scope::FacetScope, tally::Tally},
         db::Tx,
         jobs,
@@ -65,18 +64,6 @@ impl Store {
         tx.commit().await?;
         scope.committed();
         Ok(report)
-    }
-
-    /// The same for one of several orders that together are one entry.
-    pub async fn act_on_portion(&self, order: &Order<'_>, whole: &mut BulkAudit) -> Result<CommandReport, StoreError> {
-        let mut tx = self.db.begin().await?;
-        let mut scope = self.facet_scope();
-        let carried = carry_out(&mut tx, &mut scope, order, whole.job).await?;
-        let seq = whole.append(&mut tx, carried.changed.len() as u64).await?;
-        tx.commit().await?;
-        scope.committed();
-        whole.committed(seq);
-        Ok(carried.report)
     }
 
     /// The same as [`act`](Self::act), leaving a job behind that reports the result.

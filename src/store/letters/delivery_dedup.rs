@@ -32,7 +32,7 @@ use super::{
 };
 use crate::store::{
     Store, StoreError,
-    db::{Either, Tx, on},
+    db::{Either, Sql, Tx, on},
 };
 
 const ENTRIES: &str = "SELECT entries FROM pending_acks WHERE id = $1";
@@ -135,10 +135,22 @@ impl Store {
         tx.commit().await
     }
 
-    /// Forgets rows that some process left behind before `then` when it died after its acknowledgement.
-    pub async fn forget_pending_acks_before(&self, then: Timestamp) -> Result<(), StoreError> {
-        const FORGET: &str = "DELETE FROM pending_acks WHERE recorded_at < $1";
-        on!(self.db.writer(), |pool| sqlx::query(FORGET).bind(then.as_micros()).execute(pool).await.map(drop)?);
+    /// Forgets rows that a session left behind before `then`, and before `confirmed` those whose acknowledgement the broker has
+    /// seen.
+    pub async fn forget_pending_acks(&self, then: Timestamp, confirmed: Timestamp) -> Result<(), StoreError> {
+        const FORGET: Sql = Sql {
+            sqlite: "DELETE FROM pending_acks WHERE recorded_at < $1 OR (confirmed AND recorded_at < $2)",
+            // In whatever order others lock them.
+            postgres: "DELETE FROM pending_acks WHERE id IN (SELECT id FROM pending_acks
+                WHERE recorded_at < $1 OR (confirmed AND recorded_at < $2) FOR UPDATE SKIP LOCKED)",
+        };
+        let forget = FORGET.pick(self.db.writer());
+        on!(self.db.writer(), |pool| sqlx::query(forget)
+            .bind(then.as_micros())
+            .bind(confirmed.as_micros())
+            .execute(pool)
+            .await
+            .map(drop)?);
         Ok(())
     }
 }

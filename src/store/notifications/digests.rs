@@ -199,11 +199,12 @@ impl StoreReader {
         Ok(Some((row.try_into()?, report)))
     }
 
-    /// When a digest of each name was last sent; a name of which none was is left out.
+    /// When a digest of each name was last sent, or had nothing to say; a name of which none did is left out.
     pub async fn digests_sent(&self) -> Result<Vec<(String, Timestamp)>, StoreError> {
-        const SENT: &str =
-            "SELECT d.name, max(n.ended_at) FROM digests d JOIN notifications n ON n.id = d.notification_id
-            WHERE n.state = 'delivered' AND n.ended_at IS NOT NULL GROUP BY d.name ORDER BY d.name";
+        const SENT: &str = "SELECT d.name, max(coalesce(n.ended_at, d.made_at)) FROM digests d
+            LEFT JOIN notifications n ON n.id = d.notification_id
+            WHERE d.notification_id IS NULL OR (n.state = 'delivered' AND n.ended_at IS NOT NULL)
+            GROUP BY d.name ORDER BY d.name";
         let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SENT).fetch_all(pool).await?);
         Ok(rows.into_iter().map(|(name, at)| (name, Timestamp::from_micros(at))).collect())
     }

@@ -8,6 +8,8 @@ mod acknowledged;
 pub(crate) mod digest_figures;
 pub(crate) mod digests;
 pub(crate) mod incidents;
+mod set_back;
+mod turn;
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! Retries that wait, that are being published, and that are done.
 
+mod claims;
 pub(super) mod delay_queues;
 pub(super) mod finished;
 pub(super) mod outcomes;
@@ -30,15 +31,20 @@ use crate::domain::{actor::Actor, letter::LetterId, retry::ClaimedRetry};
 /// Ids in one statement.
 const CHUNK: usize = 1_000;
 
+/// What a job sends that is being stopped is left for who takes it back.
 const CLAIM: Sql = Sql {
     sqlite: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id IN (
             SELECT letter_id FROM retries INDEXED BY retries_to_claim WHERE broker = $2 AND due_at <= $3 AND held = 0
-            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4)
+            AND (claimed_until IS NULL OR claimed_until <= $3) AND (job_id IS NULL OR job_id NOT IN (
+                SELECT id FROM jobs WHERE next_at IS NOT NULL AND state IN ('paused', 'cancelled', 'stopped')))
+            ORDER BY due_at LIMIT $4)
         RETURNING letter_id",
     // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
     postgres: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id = ANY(ARRAY(
             SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3 AND held = 0
-            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED))
+            AND (claimed_until IS NULL OR claimed_until <= $3) AND (job_id IS NULL OR job_id NOT IN (
+                SELECT id FROM jobs WHERE next_at IS NOT NULL AND state IN ('paused', 'cancelled', 'stopped')))
+            ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED))
         RETURNING letter_id",
 };
 
@@ -72,7 +78,7 @@ impl TryFrom<ClaimRow> for ClaimedRetry {
             count: FailureCount { attempts: row.attempts.unsigned_abs(), rounds: row.rounds.unsigned_abs() },
             due_at: Timestamp::from_micros(row.due_at),
             size: row.size.unsigned_abs(),
-            claimed_before: row.claims > 1,
+            claims: row.claims.unsigned_abs(),
             without_expiry: false,
             is_edited: row.edited_from.is_some(),
         })
@@ -80,12 +86,16 @@ impl TryFrom<ClaimRow> for ClaimedRetry {
 }
 
 impl StoreReader {
-    /// When the next retry is due that nobody has claimed and no pause holds.
+    /// When the next retry is due that nobody has claimed and nothing holds.
     pub async fn next_retry_due(&self, broker: &str) -> Result<Option<Timestamp>, StoreError> {
         const NEXT: Sql = Sql {
             sqlite: "SELECT due_at FROM retries INDEXED BY retries_to_claim WHERE broker = $1 AND held = 0
-                AND claimed_until IS NULL ORDER BY due_at LIMIT 1",
+                AND claimed_until IS NULL AND (job_id IS NULL OR job_id NOT IN (
+                    SELECT id FROM jobs WHERE next_at IS NOT NULL AND state IN ('paused', 'cancelled', 'stopped')))
+                ORDER BY due_at LIMIT 1",
             postgres: "SELECT due_at FROM retries WHERE broker = $1 AND held = 0 AND claimed_until IS NULL
+                AND (job_id IS NULL OR job_id NOT IN (
+                    SELECT id FROM jobs WHERE next_at IS NOT NULL AND state IN ('paused', 'cancelled', 'stopped')))
                 ORDER BY due_at LIMIT 1",
         };
         let next = NEXT.pick(self.db.reader());
@@ -158,42 +168,6 @@ impl Store {
         const RELEASE: &str = "UPDATE retries SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
         if let Either::Sqlite(pool) = self.db.writer() {
             sqlx::query(RELEASE).execute(pool).await?;
-        }
-        Ok(())
-    }
-
-    /// Gives claimed retries back that were not sent.
-    pub async fn unclaim_retries(&self, ids: &[LetterId]) -> Result<(), StoreError> {
-        self.set_claims(ids, "claimed_until = NULL, claims = claims - 1").await
-    }
-
-    /// Gives claimed retries back of which nobody knows whether they have arrived.
-    pub async fn end_leases(&self, ids: &[LetterId]) -> Result<(), StoreError> {
-        self.set_claims(ids, "claimed_until = NULL").await
-    }
-
-    /// Holds claims until then, as long as they are still held.
-    pub async fn renew_leases(&self, ids: &[LetterId], until: Timestamp) -> Result<(), StoreError> {
-        for chunk in ids.chunks(CHUNK) {
-            on!(self.db.writer(), |pool| {
-                let mut update = QueryBuilder::new("UPDATE retries SET claimed_until = ");
-                update.push_bind(until.as_micros()).push(" WHERE claimed_until IS NOT NULL AND letter_id IN ");
-                push_ids(&mut update, chunk);
-                update.build().execute(pool).await?;
-            });
-        }
-        Ok(())
-    }
-
-    async fn set_claims(&self, ids: &[LetterId], set: &'static str) -> Result<(), StoreError> {
-        for chunk in ids.chunks(CHUNK) {
-            on!(self.db.writer(), |pool| {
-                let mut update = QueryBuilder::new("UPDATE retries SET ");
-                // A retry that was asked for anew since then is another one.
-                update.push(set).push(" WHERE claimed_until IS NOT NULL AND letter_id IN ");
-                push_ids(&mut update, chunk);
-                update.build().execute(pool).await?;
-            });
         }
         Ok(())
     }

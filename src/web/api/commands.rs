@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::message::Message;
 use axum::{Json, extract::State};
 use payload_codec::unwrap::UnwrapMode;
 use serde::Deserialize;
@@ -19,7 +20,7 @@ use crate::{
         access::Right,
         actor::Actor,
         command::{Command, Refusal},
-        edit::Edit,
+        edit::{Edit, HeaderEdit},
         letter::{Letter, LetterId},
         version::Expected,
     },
@@ -100,6 +101,10 @@ impl Retry {
         let edits = WebError::both(headers, properties);
         let (body, (headers, properties)) = WebError::both(self.body(app, letter, &payloads).await, edits)?;
         let (headers, properties) = (headers.unwrap_or_default(), properties.unwrap_or_default());
+        if repeat_body(&message, &headers) {
+            // So would this answer.
+            Visitor::need(Right::Payload)?;
+        }
         let edit = Edit { body, headers, properties };
         if app.triage.changes_nothing(&message, &edit) {
             let given = self.json.as_deref().map(RawValue::get).or(self.text.as_deref());
@@ -128,6 +133,12 @@ impl Retry {
             (None, None) => edited_body(self.body_base64.as_deref()),
         }
     }
+}
+
+/// Whether one of these headers is withheld with the body.
+fn repeat_body(message: &Message, headers: &[HeaderEdit]) -> bool {
+    let mut repeating = failure_conventions::repeats_body(&message.headers);
+    repeating.any(|name| headers.iter().any(|header| header.name() == name))
 }
 
 /// Refuses an edit that changes nothing, but where values are hidden: there it would say that a guess at one is right, in the

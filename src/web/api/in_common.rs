@@ -123,7 +123,7 @@ pub async fn in_common(
     let store = app.store();
     let group = store.groups_by_id(&[id]).await?.pop().ok_or_else(missing::<Group>)?;
     Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
-    let InCommon { here, total, elsewhere, contrasts } = app.causes.in_common(&store, &group).await?;
+    let InCommon { here, total, elsewhere, contrasts, .. } = app.causes.in_common(&store, &group).await?;
     Ok(Json(GroupInCommon {
         items: contrasts.iter().map(InCommonItem::from).collect(),
         sampled: here as u64,

@@ -14,6 +14,9 @@ use utoipa::{
 
 use crate::web::error::WebError;
 
+/// Bytes of a name; neither AMQP nor the configuration has longer ones.
+const LONGEST: usize = 255;
+
 /// The queue that a path names, whether it is there or not.
 #[derive(Clone)]
 pub struct QueuePath {
@@ -32,6 +35,9 @@ impl<S: Send + Sync> FromRequestParts<S> for QueuePath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
         let path = Path::<(String, String)>::from_request_parts(parts, state).await;
         let Path((broker, queue)) = path.map_err(|_| missing())?;
+        if broker.len().max(queue.len()) > LONGEST {
+            return Err(missing());
+        }
         Ok(Self { broker, queue })
     }
 }

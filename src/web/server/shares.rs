@@ -27,6 +27,8 @@ enum Share {
     Exports,
     /// Decoded, compared or tried while somebody waits.
     Trials,
+    /// Of many letters, one after the other.
+    Comparisons,
     /// As long as a page is open.
     Streams,
 }
@@ -50,6 +52,13 @@ impl Share {
                 | "/api/v1/grouping-rules/preview"
                 | "/api/v1/groups/{id}/split/preview",
             ) => Some(Self::Trials),
+            (
+                "GET",
+                "/groups/{id}/in-common"
+                | "/letters/in-common"
+                | "/api/v1/groups/{id}/in-common"
+                | "/api/v1/letters/in-common",
+            ) => Some(Self::Comparisons),
             ("GET", "/events") => Some(Self::Streams),
             _ => None,
         }
@@ -61,6 +70,7 @@ impl Share {
             Self::Uploads => (4, 2),
             Self::Exports => (16, 4),
             Self::Trials => (16, 8),
+            Self::Comparisons => (32, 4),
             Self::Streams => (384, 96),
         }
     }
@@ -70,6 +80,7 @@ impl Share {
             Self::Uploads => "uploads are under way",
             Self::Exports => "exports are under way",
             Self::Trials => "previews are under way",
+            Self::Comparisons => "comparisons are under way",
             Self::Streams => "pages listen for changes",
         }
     }
@@ -147,6 +158,15 @@ mod tests {
         assert!(take("cleo").is_some());
         drop((second, others));
         assert!(shares.lock().is_empty());
+    }
+
+    #[test]
+    fn comparisons_have_a_part_for_each() {
+        for of in ["/groups/{id}", "/letters"] {
+            for path in [format!("{of}/in-common"), format!("/api/v1{of}/in-common")] {
+                assert_eq!(Share::of(&Method::GET, &path), Some(Share::Comparisons), "{path}");
+            }
+        }
     }
 
     #[test]

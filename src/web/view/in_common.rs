@@ -1,15 +1,17 @@
 //! What the letters of a group or a search have in common, in words.
 
+use std::collections::BTreeSet;
+
 use contrast_sets::{Condition, Contrast, Fact, Measure};
 use search_language::Language;
 
 use super::{
-    number::{plural, thousands},
+    number::{bytes, plural, thousands},
     text,
 };
 use crate::{
     domain::{column::Column, search::Parsed},
-    services::causes::{Elsewhere, FEWEST, InCommon},
+    services::causes::{Elsewhere, FEWEST, InCommon, LARGEST},
 };
 
 /// Characters of a value that are shown.
@@ -118,7 +120,9 @@ impl InCommonView {
             let field = contrast.attribute.parse().ok().filter(|_| contrast.here < found.here)?;
             split(&field)
         };
-        let found_by = |attribute: &str, condition: &Condition| term(attribute, condition).and_then(|term| list(&term));
+        let found_by = |attribute: &str, condition: &Condition| {
+            term(attribute, condition, &found.untold).and_then(|term| list(&term))
+        };
         let same =
             |attribute: &str, condition: &Condition| (in_words(attribute, condition), found_by(attribute, condition));
         let row = |contrast: &Contrast| CommonRow {
@@ -138,21 +142,33 @@ impl InCommonView {
     }
 }
 
-/// The search for it, where there is one.
-fn term(attribute: &str, condition: &Condition) -> Option<String> {
+/// Whole numbers below it are exact.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// The search for it, where there is one that finds the same. Whether a field is there that is null or hidden somewhere, the
+/// index does not know.
+fn term(attribute: &str, condition: &Condition, untold: &BTreeSet<String>) -> Option<String> {
     let is_field = ["payload.", "header."].iter().any(|place| attribute.starts_with(place)) || attribute == "size";
     let compared = |comparison: &str, value: String| format!("{attribute}:{comparison}{}", Language::written(&value));
     let term = match condition {
+        Condition::Missing | Condition::Present if untold.contains(attribute) => return None,
         Condition::Missing => format!("-{attribute}:*"),
         Condition::Present => format!("{attribute}:*"),
+        // Without quotes it would be every text that is this number.
+        Condition::Is(Fact::Text(text)) if text.parse::<f64>().is_ok() => {
+            format!("{attribute}:{}", Language::quoted(text))
+        }
         Condition::Is(Fact::Text(text)) => compared("", text.clone()),
+        Condition::Is(Fact::Number(number)) if number.abs() >= EXACT => return None,
         Condition::Is(Fact::Number(number)) => compared("", number.to_string()),
         Condition::Is(Fact::Bool(is)) => compared("", is.to_string()),
         Condition::AtLeast(Measure::Value, least) => compared(">=", least.to_string()),
         Condition::AtMost(Measure::Value, most) => compared("<=", most.to_string()),
         Condition::Empty | Condition::Is(_) | Condition::AtLeast(..) | Condition::AtMost(..) => return None,
     };
-    (is_field && Parsed::read(&term).is_ok()).then_some(term)
+    // A name with a colon or a comma would be read as another.
+    let is_meant = is_field && Parsed::read(&term).is_ok_and(|parsed| parsed.asks_for(attribute));
+    is_meant.then_some(term)
 }
 
 fn in_words(attribute: &str, condition: &Condition) -> String {
@@ -195,9 +211,7 @@ fn value(fact: &Fact) -> String {
 
 /// Whole numbers as they are counted, others as they are written.
 fn number(value: f64) -> String {
-    /// Above it a number of that kind is not exact.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if value.fract() != 0.0 || value.abs() > EXACT {
+    if value.fract() != 0.0 || value.abs() >= EXACT {
         return value.to_string();
     }
     let sign = if value < 0.0 { "-" } else { "" };
@@ -207,14 +221,15 @@ fn number(value: f64) -> String {
 /// `400 of its 12,431 dead letters, compared with 200 of other groups of this queue and 200 that succeeded on a retry.`
 fn compared(of: Compared, found: &InCommon) -> String {
     let InCommon { here, total, elsewhere, .. } = found;
-    if of == Compared::Group && *here == 0 {
+    if of == Compared::Group && total.n == 0 {
         return "It has no dead letters but those that were sent back and have not failed again, which are not compared.".to_owned();
     }
     if *here < FEWEST {
-        return format!("{}: it takes {FEWEST}.", of.too_few());
+        let small = (total.n >= FEWEST as u64).then(|| format!(" with a body of {} at most", bytes(LARGEST)));
+        return format!("{}: it takes {FEWEST}{}.", of.too_few(), small.unwrap_or_default());
     }
     if elsewhere.total() < FEWEST {
-        return of.no_others().to_owned();
+        return format!("{} Bodies above {} are not read.", of.no_others(), bytes(LARGEST));
     }
     let whole = if *here as u64 >= total.n && !total.is_least {
         format!("All {} dead letters", thousands(*here as u64))
@@ -250,8 +265,9 @@ mod tests {
 
     #[test]
     fn what_can_be_searched_for_is() {
+        let untold = BTreeSet::from(["payload.pin".to_owned()]);
         let check = |attribute, condition, expected: Option<&str>| {
-            assert_eq!(term(attribute, &condition).as_deref(), expected, "{attribute} {condition:?}");
+            assert_eq!(term(attribute, &condition, &untold).as_deref(), expected, "{attribute} {condition:?}");
         };
         let text = |text: &str| Condition::Is(Fact::Text(text.to_owned()));
         check("payload.total.currency", Condition::Missing, Some("-payload.total.currency:*"));
@@ -263,6 +279,16 @@ mod tests {
         check("payload.a b", Condition::Missing, None);
         check("routing key", text("x"), None);
         check("payload", Condition::Missing, None);
+        check("payload.pin", Condition::Missing, None);
+        check("payload.pin", Condition::Present, None);
+        check("payload.pin", text("7a"), Some("payload.pin:7a"));
+        check("payload.soap:Envelope", Condition::Missing, None);
+        check("payload.soap:Envelope", text("x"), None);
+        check("payload.a,b", Condition::Present, None);
+        check("payload.zip", text("0123"), Some("payload.zip:\"0123\""));
+        check("payload.zip", Condition::Is(Fact::Number(123.0)), Some("payload.zip:123"));
+        check("payload.id", Condition::Is(Fact::Number(EXACT)), None);
+        check("payload.mark", text("*"), Some("payload.mark:\"*\""));
     }
 
     #[test]
@@ -280,7 +306,7 @@ mod tests {
     fn it_is_said_who_was_compared_with_whom() {
         let elsewhere = Elsewhere { other_groups: 300, succeeded: 100, ..Elsewhere::default() };
         let total = Counted { n: 12_431, is_least: false };
-        let found = InCommon { here: 400, total, elsewhere, contrasts: Vec::new() };
+        let found = InCommon { here: 400, total, elsewhere, ..InCommon::default() };
         let compared = |found: &InCommon| compared(Compared::Group, found);
         assert_eq!(
             compared(&found),
@@ -290,6 +316,12 @@ mod tests {
         let now = InCommon { elsewhere: Elsewhere { is_same_time: true, ..elsewhere }, ..found.clone() };
         assert!(compared(&now).ends_with("have not failed again, all of the same time."), "{}", compared(&now));
         assert!(compared(&InCommon { here: 3, ..found.clone() }).contains("too few"));
+        let too_large = InCommon { here: 0, ..found.clone() };
+        assert!(
+            compared(&too_large).ends_with("it takes 10 with a body of 64.0 KiB at most."),
+            "{}",
+            compared(&too_large)
+        );
         assert!(compared(&InCommon { elsewhere: Elsewhere::default(), ..found }).contains("too little"));
     }
 }

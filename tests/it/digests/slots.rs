@@ -8,6 +8,7 @@ use dead_letter_office::{
     clock::Clock,
     config::{DigestConfig, NotifyConfig, values::Secret},
     domain::letter::Importance,
+    services::digests::Plan,
 };
 
 use super::newsroom::{DAY, HOUR, MINUTE, Newsroom, at, config, fail, shown, slack, sort, text};
@@ -108,6 +109,18 @@ async fn what_was_over_before_the_first_start_is_not_made_up_for() {
     assert_eq!(newsroom.slots().await, [""; 0]);
     newsroom.lives_until(at("2026-06-03T09:00:00Z"), HOUR).await;
     assert_eq!(newsroom.slots().await, ["2026-06-03T08:00:00Z"; 2]);
+}
+
+/// The last time of the new schedule is the one that was just settled.
+#[tokio::test]
+async fn a_schedule_that_changes_while_it_runs_loses_nothing() {
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
+    let clock = Clock::manual(at("2026-06-01T08:30:00Z"));
+    let mut newsroom = Newsroom::open(&database, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
+    newsroom.lives_until(at("2026-06-01T10:00:00Z"), HOUR).await;
+    newsroom.digests.configure(Plan::all(&config(&slack, "0 9,17 * * *", "UTC")).unwrap());
+    newsroom.lives_until(at("2026-06-01T18:00:00Z"), HOUR).await;
+    assert_eq!(newsroom.slots().await, ["2026-06-01T09:00:00Z", "2026-06-01T17:00:00Z"]);
 }
 
 #[tokio::test]

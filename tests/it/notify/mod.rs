@@ -3,7 +3,9 @@
 
 mod alertmanager;
 mod check;
+mod incidents;
 mod page;
+mod pager;
 mod pagerduty;
 mod secrets;
 mod slack;

@@ -87,6 +87,16 @@ fn what_the_compose_file_mounts_is_there() {
     }
 }
 
+/// Pages answer to the names of the server alone, to be safe from other sites.
+#[test]
+fn prometheus_asks_where_any_name_is_answered() {
+    let compose = read(COMPOSE);
+    let settings: BTreeMap<_, _> = settings(&compose, ':').collect();
+    let (_, port) = settings["DLO_WEB__PROBES_LISTEN"].rsplit_once(':').unwrap();
+    assert!(read("prometheus/prometheus.yml").contains(&format!("targets: [\"dlo:{port}\"]\n")));
+    assert!(compose.contains("\n  dlo:\n") && !compose.contains(&format!(":{port}\"")), "it is not published");
+}
+
 #[test]
 fn two_servers_have_each_role_and_one_of_them_stays() {
     let kustomization = read("kubernetes/kustomization.yaml");

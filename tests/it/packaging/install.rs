@@ -18,6 +18,19 @@ fn the_configuration_of_the_package_is_accepted() {
     assert_eq!(config.database.url.reveal(), "sqlite:///var/lib/dlo/dlo.db");
 }
 
+/// A copy that root puts there is root's own, and the service could not open it.
+#[test]
+fn what_is_restored_belongs_to_the_service() {
+    let unit = read("systemd/dlo.service");
+    let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+    let (user, group, home) = (value("User="), value("Group="), value("StateDirectory="));
+    let page = read("../docs/operations/backup.md");
+    let restore = page.lines().find(|line| line.ends_with(&format!(" /var/lib/{home}/dlo.db"))).unwrap();
+    assert!(restore.starts_with(&format!("install -m 600 -o {user} -g {group} ")), "{restore}");
+    let (_, config) = unit.lines().find_map(|line| line.strip_prefix("ExecStart=dlo serve ")?.split_once(' ')).unwrap();
+    assert!(page.contains(&format!("`runuser -u {user} -- dlo … --config {config}`")), "{config}");
+}
+
 #[test]
 fn the_package_has_what_it_names() {
     let cargo: Table = read("../Cargo.toml").parse().unwrap();

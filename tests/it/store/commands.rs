@@ -90,7 +90,7 @@ async fn a_retry_goes_to_the_failed_queue_or_to_another(database: &TestDatabase)
         database.does(&retry(0, queue), &[id]).await;
         let claimed = database.claim(NOON).await;
         assert_eq!((&*claimed[0].queue, claimed[0].failed_queue.as_deref()), (expected, Some("orders")));
-        database.unclaim_retries(&[id]).await.unwrap();
+        database.unclaim_retries(&[claimed[0].claim()]).await.unwrap();
     }
 }
 
@@ -100,8 +100,9 @@ async fn a_retry_that_is_hurried_goes_where_it_went(database: &TestDatabase) {
     database.does(&RETRY_NOW, &[id]).await;
     let lines: Vec<_> = database.events(id).await.into_iter().map(|(_, _, detail)| detail).collect();
     assert_eq!(lines, ["to other, in 1 min", "to other, at once"]);
-    assert_eq!(database.claim(NOON).await[0].queue, "other");
-    database.unclaim_retries(&[id]).await.unwrap();
+    let claimed = database.claim(NOON).await;
+    assert_eq!(claimed[0].queue, "other");
+    database.unclaim_retries(&[claimed[0].claim()]).await.unwrap();
     database.does(&Command::Reopen, &[id]).await;
     assert_eq!(database.command(&RETRY_NOW, &[id]).await.refused, [(id, Refusal::QueueUnknown)], "it waits no longer");
 }

@@ -18,10 +18,14 @@ use dead_letter_office::{
         content_key::ContentKey,
         filter::LetterFilter,
         history::Event,
+        job::{Bulk, Job},
         letter::{LetterId, LetterSummary, Status},
+        pacing::Pacing,
         retry::{ClaimedRetry, RetryOutcome},
     },
-    store::{AckState, Arrival, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Store},
+    store::{
+        AckState, Arrival, BulkAudit, BulkWork, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Store,
+    },
 };
 use sqlx::{AssertSqlSafe, Executor, PgPool, SqlSafeStr, SqlitePool};
 use tempfile::TempDir;
@@ -195,6 +199,23 @@ impl TestDatabase {
     /// The same for a letter that has to take it.
     pub async fn edits(&self, id: LetterId, change: Change) -> LetterId {
         self.edit(id, change, 3_600).await.unwrap()
+    }
+
+    /// Carries out an order as a job of its own does.
+    pub async fn portion(&self, order: &Order<'_>, whole: &mut BulkAudit) -> CommandReport {
+        let bulk = Bulk {
+            filter: LetterFilter::default(),
+            until: order.at,
+            left: None,
+            command: order.command.clone(),
+            edit: None,
+            pacing: Pacing::default(),
+            by: order.by.clone(),
+        };
+        let job = Job::begun(id(), bulk.command.name());
+        self.add_bulk(&job, &bulk, order.at, LEASE).await.unwrap();
+        let mut work = BulkWork { job, bulk: &bulk, held_until: order.at.plus(LEASE) };
+        self.act_on_portion(order, whole, &mut work).await.unwrap().unwrap()
     }
 
     /// Claims what is due at `now`.

@@ -134,6 +134,8 @@ async fn what_becomes_of_it_is_known(database: &TestDatabase) {
     let sent = sending().await;
     assert_eq!((sent.problem(), sent.sending.as_ref().unwrap().ended_at), (None, Some(later(2))));
     assert_eq!(database.digests_sent().await.unwrap(), [("daily".to_owned(), later(2))]);
+    add(database, Made { slot: Some(3), at: 3, is_sent: false, ..MADE }).await;
+    assert_eq!(database.digests_sent().await.unwrap(), [("daily".to_owned(), later(3))], "it had nothing to say");
     database.forget_told(later(9)).await.unwrap();
     let sent = sending().await;
     assert_eq!((sent.sending, sent.is_quiet), (None, false));

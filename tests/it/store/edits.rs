@@ -97,9 +97,9 @@ async fn only_what_is_open_or_waits_is_edited(database: &TestDatabase) {
 async fn what_may_have_been_sent_is_not_edited(database: &TestDatabase) {
     let id = database.letter_in(Status::Open).await;
     database.does(&RETRY_NOW, &[id]).await;
-    database.claim(NOON).await;
+    let claimed = database.claim(NOON).await;
     assert_eq!(database.edit(id, BODY, 0).await, Err(Refusal::InFlight));
-    database.end_leases(&[id]).await.unwrap();
+    database.end_leases(&[claimed[0].claim()]).await.unwrap();
     assert_eq!(database.edit(id, BODY, 0).await, Err(Refusal::PerhapsSent));
     assert_eq!((database.total().await, database.status(id).await), (1, Status::Scheduled), "and nothing was done");
     database.does(&Command::Reopen, &[id]).await;

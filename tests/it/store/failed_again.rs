@@ -225,8 +225,8 @@ async fn a_retry_that_is_being_published_has_arrived(database: &TestDatabase) {
 /// The connection broke before the confirm: the retry would go out again, had it not come back.
 async fn a_retry_of_unknown_outcome_has_arrived(database: &TestDatabase) {
     let id = database.letter_in(Status::Scheduled).await;
-    database.claim(later(3600)).await;
-    database.end_leases(&[id]).await.unwrap();
+    let claimed = database.claim(later(3600)).await;
+    database.end_leases(&[claimed[0].claim()]).await.unwrap();
     comes_back(database, id).await;
     assert_eq!(database.status(id).await, Status::Open);
 }
@@ -246,10 +246,10 @@ async fn marking_leaves_a_newer_retry_alone(database: &TestDatabase) {
     database.does(&RETRY_LATER, &[id]).await;
     database.finish(&claimed, RetryOutcome::Confirmed).await;
     assert_eq!(database.shows(id).await.retry_at, Some(later(3600)));
-    database.unclaim_retries(&[id]).await.unwrap();
-    database.renew_leases(&[id], NOON.plus(LEASE)).await.unwrap();
+    database.unclaim_retries(&[claimed[0].claim()]).await.unwrap();
+    database.renew_leases(&[claimed[0].claim()], NOON.plus(LEASE)).await.unwrap();
     let claimed = database.claim(later(3600)).await;
-    assert_eq!(claimed.iter().map(|retry| (retry.id, retry.claimed_before)).collect::<Vec<_>>(), [(id, false)]);
+    assert_eq!(claimed.iter().map(|retry| (retry.id, retry.claimed_before())).collect::<Vec<_>>(), [(id, false)]);
 }
 
 async fn one_that_comes_back_moves_in_time(database: &TestDatabase) {

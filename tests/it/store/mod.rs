@@ -46,6 +46,7 @@ mod failed_again;
 mod group_states;
 mod groups;
 mod incidents;
+mod jobs;
 mod listing;
 mod merges;
 mod opening;

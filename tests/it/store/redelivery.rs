@@ -139,10 +139,21 @@ async fn settling_nothing_or_the_unknown_is_no_trouble(database: &TestDatabase) 
 async fn what_a_dead_process_left_is_forgotten_by_age(database: &TestDatabase) {
     let arrival = an_arrival();
     let id = database.take_in_new(arrival.clone()).await;
-    database.forget_pending_acks_before(NOON).await.unwrap();
+    database.forget_pending_acks(NOON, later(1)).await.unwrap();
     assert_eq!(database.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
-    database.forget_pending_acks_before(later(1)).await.unwrap();
+    database.forget_pending_acks(later(1), NOON).await.unwrap();
     database.take_in_new(arrival.again()).await;
+}
+
+/// Whatever the next session does: its batches read what the one before has left.
+async fn what_the_broker_has_seen_acknowledged_is_forgotten_sooner(database: &TestDatabase) {
+    let arrival = an_arrival();
+    let (settled, _) = take_in_batch(database, &arrival, AckState::default()).await;
+    database.settle(AckState { confirmed: &[settled], ..AckState::default() }).await.unwrap();
+    database.forget_pending_acks(NOON, NOON).await.unwrap();
+    assert_eq!(database.number("SELECT count(*) FROM pending_acks").await, 1);
+    database.forget_pending_acks(NOON, later(1)).await.unwrap();
+    assert_eq!(database.number("SELECT count(*) FROM pending_acks").await, 0);
 }
 
 async fn another_queue_or_broker_delivers_another_message(database: &TestDatabase) {
@@ -362,6 +373,7 @@ on_both!(
     a_batch_settles_earlier_ones_before_it_looks,
     settling_nothing_or_the_unknown_is_no_trouble,
     what_a_dead_process_left_is_forgotten_by_age,
+    what_the_broker_has_seen_acknowledged_is_forgotten_sooner,
     another_queue_or_broker_delivers_another_message,
     another_process_knows_it_too,
     of_two_processes_one_knows_it,

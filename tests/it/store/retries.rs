@@ -1,17 +1,23 @@
 //! Retries from the moment they are due until they are marked.
 
+use std::collections::HashSet;
+
 use amqp_message::death::Reason;
-use dead_letter_office::domain::{
-    actor::Actor,
-    history::Event,
-    letter::{LetterId, Status},
-    lifecycle::recognition::SentBack,
-    retry::{ClaimedRetry, RetryOutcome},
+use dead_letter_office::{
+    domain::{
+        actor::Actor,
+        command::Command,
+        history::Event,
+        letter::{LetterId, Status},
+        lifecycle::recognition::SentBack,
+        retry::{Claim, ClaimedRetry, RetryOutcome},
+    },
+    store::Order,
 };
 use failure_conventions::FailureCount;
 
 use super::{
-    database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, record},
+    database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, order, record},
     make::{Make, NOON, an_arrival, id, later},
 };
 
@@ -28,6 +34,10 @@ async fn a_claimed_letter(database: &TestDatabase) -> (LetterId, Vec<ClaimedRetr
     let claimed = database.claim(NOON).await;
     assert_eq!(claimed.len(), 1);
     (id, claimed)
+}
+
+fn claims(claimed: &[ClaimedRetry]) -> Vec<Claim> {
+    claimed.iter().map(ClaimedRetry::claim).collect()
 }
 
 fn failed(why: &str) -> RetryOutcome {
@@ -47,7 +57,7 @@ async fn a_claim_tells_what_is_to_be_published(database: &TestDatabase) {
         count: FailureCount { attempts: 3, rounds: 3 },
         due_at: NOON,
         size: 5,
-        claimed_before: false,
+        claims: 1,
         without_expiry: false,
         is_edited: false,
     };
@@ -83,42 +93,94 @@ async fn a_claim_holds_for_its_lease(database: &TestDatabase) {
     let (id, _) = a_claimed_letter(database).await;
     assert_eq!(database.claims(later(59)).await, []);
     let claimed = database.claim(later(60)).await;
-    assert_eq!((claimed[0].id, claimed[0].claimed_before), (id, true));
+    assert_eq!((claimed[0].id, claimed[0].claimed_before()), (id, true));
 }
 
 async fn a_renewed_claim_holds_longer(database: &TestDatabase) {
-    let (id, _) = a_claimed_letter(database).await;
-    database.renew_leases(&[id], later(120)).await.unwrap();
+    let (id, claimed) = a_claimed_letter(database).await;
+    database.renew_leases(&claims(&claimed), later(120)).await.unwrap();
     assert_eq!(database.claims(later(119)).await, []);
     assert_eq!(database.claims(later(120)).await, [id]);
 }
 
 async fn a_lease_that_was_ended_is_not_renewed(database: &TestDatabase) {
-    let (id, _) = a_claimed_letter(database).await;
-    database.end_leases(&[id]).await.unwrap();
-    database.renew_leases(&[id], later(120)).await.unwrap();
+    let (id, claimed) = a_claimed_letter(database).await;
+    database.end_leases(&claims(&claimed)).await.unwrap();
+    database.renew_leases(&claims(&claimed), later(120)).await.unwrap();
     assert_eq!(database.claims(NOON).await, [id]);
 }
 
 async fn what_was_not_sent_is_as_if_never_claimed(database: &TestDatabase) {
-    let (id, _) = a_claimed_letter(database).await;
-    database.unclaim_retries(&[id]).await.unwrap();
+    let (id, claimed) = a_claimed_letter(database).await;
+    database.unclaim_retries(&claims(&claimed)).await.unwrap();
     let claimed = database.claim(NOON).await;
-    assert_eq!((claimed[0].id, claimed[0].claimed_before), (id, false));
+    assert_eq!((claimed[0].id, claimed[0].claimed_before()), (id, false));
 }
 
 async fn what_may_have_arrived_says_so_when_claimed_again(database: &TestDatabase) {
-    let (id, _) = a_claimed_letter(database).await;
-    database.end_leases(&[id]).await.unwrap();
+    let (id, claimed) = a_claimed_letter(database).await;
+    database.end_leases(&claims(&claimed)).await.unwrap();
     let claimed = database.claim(NOON).await;
-    assert_eq!((claimed[0].id, claimed[0].claimed_before), (id, true));
+    assert_eq!((claimed[0].id, claimed[0].claimed_before()), (id, true));
+}
+
+/// As when a batch waits in memory for longer than its lease.
+async fn a_claim_that_is_over_changes_nothing_of_a_newer_one(database: &TestDatabase) {
+    let (id, over) = a_claimed_letter(database).await;
+    let newer = database.claim(later(60)).await;
+    database.unclaim_retries(&claims(&over)).await.unwrap();
+    database.end_leases(&claims(&over)).await.unwrap();
+    database.renew_leases(&claims(&over), later(999)).await.unwrap();
+    assert_eq!(database.claims(later(119)).await, []);
+    let to_send = async |until| database.claims_to_send(&[id], later(until)).await.unwrap();
+    assert_eq!(to_send(120).await, claims(&newer).into_iter().collect::<HashSet<_>>());
+    assert!(to_send(121).await.is_empty(), "somebody else may have it by then");
+    database.finish(&newer, RetryOutcome::Confirmed).await;
+    assert_eq!((database.status(id).await, database.claims(later(999)).await), (Status::Retried, vec![]));
+}
+
+async fn a_retry_that_is_asked_for_anew_is_another(database: &TestDatabase) {
+    let (id, over) = a_claimed_letter(database).await;
+    database.act(&Order { at: later(60), ..order(&Command::Reopen, &[id]) }).await.unwrap();
+    database.act(&Order { at: later(61), ..order(&RETRY_NOW, &[id]) }).await.unwrap();
+    assert_eq!(database.claims(later(61)).await, [id]);
+    database.unclaim_retries(&claims(&over)).await.unwrap();
+    assert_eq!(database.claims(later(61)).await, []);
+    assert!(!database.claims_to_send(&[id], later(61)).await.unwrap().contains(&over[0].claim()));
+}
+
+/// Whoever has claimed it since has not sent it yet, or does not.
+async fn what_is_confirmed_is_not_sent_again(database: &TestDatabase) {
+    for is_given_back in [false, true] {
+        let (id, first) = a_claimed_letter(database).await;
+        let second = database.claim(later(60)).await;
+        assert_eq!(second.len(), 1);
+        if is_given_back {
+            database.unclaim_retries(&claims(&second)).await.unwrap();
+        }
+        database.finish(&first, RetryOutcome::Confirmed).await;
+        assert_eq!(database.status(id).await, Status::Retried);
+        assert!(database.claims_to_send(&[id], NOON).await.unwrap().is_empty());
+        assert_eq!(database.claims(later(999)).await, []);
+    }
+}
+
+async fn a_failure_says_nothing_of_a_newer_claim(database: &TestDatabase) {
+    let (id, first) = a_claimed_letter(database).await;
+    let second = database.claim(later(60)).await;
+    database.finish(&first, failed("refused")).await;
+    assert_eq!(database.status(id).await, Status::Scheduled);
+    database.finish(&second, RetryOutcome::Confirmed).await;
+    assert_eq!(database.status(id).await, Status::Retried);
 }
 
 async fn nothing_happens_to_no_retry(database: &TestDatabase) {
     for ids in [vec![], vec![LetterId::from_uuid(id()), database.letter_in(Status::Open).await]] {
-        database.unclaim_retries(&ids).await.unwrap();
-        database.end_leases(&ids).await.unwrap();
-        database.renew_leases(&ids, NOON).await.unwrap();
+        let claims: Vec<Claim> = ids.iter().map(|id| Claim { letter: *id, due_at: NOON, number: 1 }).collect();
+        database.unclaim_retries(&claims).await.unwrap();
+        database.end_leases(&claims).await.unwrap();
+        database.renew_leases(&claims, NOON).await.unwrap();
+        assert!(database.claims_to_send(&ids, NOON).await.unwrap().is_empty());
     }
     database.finish_retries(&[], NOON).await.unwrap();
 }
@@ -129,7 +191,7 @@ async fn abandoned_claims_end_where_nobody_else_can_hold_them(database: &TestDat
     database.second_server().await.release_abandoned_claims().await.unwrap();
     let claimed = database.claim(NOON).await;
     let expected = if database.is_sqlite() { vec![(id, true)] } else { vec![] };
-    assert_eq!(claimed.iter().map(|retry| (retry.id, retry.claimed_before)).collect::<Vec<_>>(), expected);
+    assert_eq!(claimed.iter().map(|retry| (retry.id, retry.claimed_before())).collect::<Vec<_>>(), expected);
 }
 
 async fn what_is_confirmed_is_retried(database: &TestDatabase) {
@@ -182,7 +244,8 @@ async fn thousands_are_claimed_and_marked(database: &TestDatabase) {
     let claimed = database.claim_due_retries("main", NOON, LEASE, 2_100).await.unwrap();
     assert_eq!(claimed.iter().map(|retry| retry.id).collect::<Vec<_>>(), ids);
     assert_eq!(database.messages(&ids).await.unwrap().len(), 2_100);
-    database.renew_leases(&ids, later(60)).await.unwrap();
+    database.renew_leases(&claims(&claimed), later(60)).await.unwrap();
+    assert_eq!(database.claims_to_send(&ids, later(60)).await.unwrap().len(), 2_100);
     database.finish(&claimed, RetryOutcome::Confirmed).await;
     assert_eq!(database.status(ids[2_099]).await, Status::Retried);
 }
@@ -193,9 +256,9 @@ async fn the_next_is_the_first_that_nobody_publishes(database: &TestDatabase) {
     let id = database.letter_in(Status::Open).await;
     database.does(&RETRY_LATER, &[id]).await;
     assert_eq!(next().await, Some(later(3600)));
-    let (due, _) = a_claimed_letter(database).await;
+    let (_, claimed) = a_claimed_letter(database).await;
     assert_eq!(next().await, Some(later(3600)));
-    database.end_leases(&[due]).await.unwrap();
+    database.end_leases(&claims(&claimed)).await.unwrap();
     assert_eq!(next().await, Some(NOON));
     assert_eq!(database.next_retry_due("other").await.unwrap(), None);
 }
@@ -234,6 +297,10 @@ on_both!(
     a_lease_that_was_ended_is_not_renewed,
     what_was_not_sent_is_as_if_never_claimed,
     what_may_have_arrived_says_so_when_claimed_again,
+    a_claim_that_is_over_changes_nothing_of_a_newer_one,
+    a_retry_that_is_asked_for_anew_is_another,
+    what_is_confirmed_is_not_sent_again,
+    a_failure_says_nothing_of_a_newer_claim,
     nothing_happens_to_no_retry,
     abandoned_claims_end_where_nobody_else_can_hold_them,
     what_is_confirmed_is_retried,

@@ -242,6 +242,39 @@ async fn values_are_compared(database: &TestDatabase) {
     check("-header.x-tenant:eu payload.total.cents:>0", &[dear]).await;
 }
 
+/// The parser of SQLite's index has a stack of 100.
+async fn brackets_are_as_deep_as_they_may_be(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let outer = letter(database, an_arrival(), text(Area::Error, "aaa")).await;
+    let inner = letter(database, an_arrival().received(later(1)), text(Area::Payload, "bbb ccc")).await;
+    letter(database, an_arrival().received(later(2)), text(Area::Payload, "bbb")).await;
+    let behind = (0..20).fold("ccc".to_owned(), |inner, _| format!("aaa OR bbb ({inner})"));
+    let before = (0..20).fold("ccc".to_owned(), |inner, _| format!("({inner}) bbb OR aaa"));
+    let twice = (0..5).fold("ccc".to_owned(), |inner, _| format!("aaa ({inner}) OR ({inner})"));
+    assert_eq!(found(database, &behind).await, [outer, inner]);
+    assert_eq!(found(database, &before).await, [outer, inner]);
+    assert_eq!(found(database, &twice).await, [inner]);
+}
+
+/// Ids that are one double are two, and in quotes a number is a text.
+async fn what_is_equal_is_the_same(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let one =
+        letter(database, an_arrival(), values(&[("payload.id", "9007199254740993"), ("payload.zip", "0123")])).await;
+    let other = an_arrival().received(later(1));
+    let other = letter(database, other, values(&[("payload.id", "9007199254740992"), ("payload.zip", "123")])).await;
+    let check = async |search: &str, expected: &[LetterId]| {
+        assert_eq!(found(database, search).await, expected, "{search}");
+    };
+    check("payload.id:9007199254740993", &[one]).await;
+    check("payload.id:9007199254740992", &[other]).await;
+    check("payload.id:>9007199254740991", &[one, other]).await;
+    check("payload.zip:\"0123\"", &[one]).await;
+    check("payload.zip:\"123\"", &[other]).await;
+    check("payload.zip:123", &[one, other]).await;
+    check("payload.zip:123.0", &[one, other]).await;
+}
+
 async fn conditions_of_all_kinds_go_together(database: &TestDatabase) {
     database.prepare_search(SETTINGS).await.unwrap();
     let order = letter(database, an_arrival().queue("billing.orders"), text(Area::Payload, "rate")).await;
@@ -514,6 +547,8 @@ on_both!(
     a_word_that_stands_very_often_is_found_wherever_it_stands,
     what_has_no_spaces_is_found_wherever_it_stands,
     values_are_compared,
+    what_is_equal_is_the_same,
+    brackets_are_as_deep_as_they_may_be,
     conditions_of_all_kinds_go_together,
     pages_of_a_search_follow_each_other,
     a_request_looks_for_its_letters_once,

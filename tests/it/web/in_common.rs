@@ -87,6 +87,68 @@ async fn a_large_group_is_compared_by_samples_from_all_of_its_time() {
     }
 }
 
+/// Of large messages not all are read, and of those that are too large none is.
+#[tokio::test]
+async fn shares_are_of_what_was_read() {
+    let desk = Desk::open().await;
+    let large = |number: usize, has_currency: bool, n_bytes: usize| {
+        let mut order = order(number);
+        order["note"] = json!("x".repeat(n_bytes));
+        if !has_currency {
+            order["total"].as_object_mut().unwrap().remove("currency");
+        }
+        dead_order(if has_currency { "time-out" } else { "no rate" }, number, &order)
+    };
+    let size = |number: usize| if number < 10 { 70_000 } else { 60_000 };
+    let ours = (0..100).map(|number| large(number, false, size(number)));
+    let others = (0..100).map(|number| large(number, true, size(number)));
+    let ids = desk.receive_all(MAIN, ours.chain(others).collect()).await;
+    sort(&desk).await;
+    let group = group_of(&desk, ids[0]).await;
+    super::search::index(&desk).await;
+    for path in [format!("/api/v1{group}/in-common"), "/api/v1/letters/in-common?q=error:rate".to_owned()] {
+        let answer = desk.get(&path).await.expect(200).json();
+        let (here, item) = (answer["sampled"].as_u64().unwrap(), &answer["items"][0]);
+        assert!((60..90).contains(&here), "{answer}");
+        assert_eq!((&item["text"], &item["here"]), (&json!("payload.total.currency is missing"), &json!(here)));
+        let elsewhere = answer["elsewhere"].as_object().unwrap();
+        let n_others = elsewhere.values().filter_map(Value::as_u64).sum::<u64>();
+        assert!((60..90).contains(&n_others), "{answer}");
+        assert_eq!((&answer["total"], &item["elsewhere"]), (&json!(100), &json!(0)));
+    }
+    let page = desk.page(&format!("{group}/in-common")).await;
+    let first = words(page.all(".common-table tbody tr")[0]);
+    assert!(first.ends_with("100 % 0 %"), "{first}");
+}
+
+/// A link leads to those for which it holds, or there is none.
+#[tokio::test]
+async fn objects_and_lists_lead_to_a_search_and_hidden_values_to_none() {
+    let desk = Desk::hiding(&["pin"]).await;
+    let with = |part: Value| {
+        move |number| {
+            let mut order = order(number);
+            order.as_object_mut().unwrap().extend(part.as_object().unwrap().clone());
+            order
+        }
+    };
+    let (ours, others) = (with(json!({"tags": {"inner": {}}})), with(json!({"pin": "1111"})));
+    let dead = (0..20).map(|n| dead_order("a", n, &ours(n))).chain((0..20).map(|n| dead_order("b", n, &others(n))));
+    let ids = desk.receive_all(MAIN, dead.collect()).await;
+    sort(&desk).await;
+    super::search::index(&desk).await;
+    for (letter, term) in [(ids[0], "&q=payload.tags:*"), (ids[20], "&q=-payload.tags:*")] {
+        let page = desk.page(&format!("{}/in-common", group_of(&desk, letter).await)).await;
+        let mut links = page.values(".common-found", "href");
+        links.retain(|link| link.contains("payload."));
+        assert!(links.iter().any(|link| link.ends_with(term)), "{term}: {links:?}");
+        assert!(links.iter().all(|link| !link.contains("payload.pin")), "{links:?}");
+        for link in &links {
+            assert_eq!(desk.page(link).await.count(".list-row"), 20, "{link}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn edited_copies_are_not_what_services_sent() {
     let desk = Desk::open().await;

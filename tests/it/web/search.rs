@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use amqp_message::{error_report::ErrorReport, field::FieldValue};
+use amqp_message::{
+    error_report::ErrorReport,
+    field::{FieldTable, FieldValue},
+};
 use axum::http::Method;
 use dead_letter_office::{
     config::{AuthConfig, DecodeConfig, SearchConfig},
@@ -101,6 +104,30 @@ async fn payloads_headers_and_errors_are_found_and_what_is_hidden_is_not() {
             finds(&desk, hidden, &[]).await;
         }
         finds(&desk, "kestrel", &[plain]).await;
+    }
+}
+
+/// What is there and has no value of its own is there all the same.
+#[tokio::test]
+async fn objects_and_lists_are_there() {
+    const BODY: &str =
+        r#"{"customer": {"at": {}}, "items": [], "auth": {"pin": "98765"}, "card": "4711", "note": null}"#;
+    for (desk, _kept) in on_both().await {
+        let mut routed = FieldTable::default();
+        routed.set("hops", FieldValue::Array(vec![]));
+        let letter = desk.receive(order("a", BODY, "x").header("x-routed", FieldValue::Table(routed))).await;
+        let other = desk.receive(order("b", "{}", "x")).await;
+        index(&desk).await;
+        for path in ["customer", "customer.at", "items", "auth"] {
+            finds(&desk, &format!("payload.{path}:*"), &[letter]).await;
+            finds(&desk, &format!("-payload.{path}:*"), &[other]).await;
+        }
+        for path in ["x-routed", "x-routed.hops"] {
+            finds(&desk, &format!("header.{path}:*"), &[letter]).await;
+        }
+        for path in ["auth.pin", "card", "note"] {
+            finds(&desk, &format!("payload.{path}:*"), &[]).await;
+        }
     }
 }
 

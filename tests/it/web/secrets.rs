@@ -48,11 +48,23 @@ type TestBody = (&'static str, Option<&'static str>, Vec<u8>);
 fn bodies() -> Vec<TestBody> {
     let truncated = format!(r#"{{"name":"Zoe","ssn":"{SECRET}","n":"#);
     let large = format!(r#"{{"ssn":"{SECRET}","pad":"{}"}}"#, "x".repeat(DECODE_MAX_BYTES as usize));
+    let class = r"App\Jobs\Pay";
+    let command = format!("O:{}:\"{class}\":1:{{s:3:\"ssn\";s:{}:\"{SECRET}\";}}", class.len(), SECRET.len());
+    let job = json!({"displayName": class, "job": "x", "data": {"commandName": class, "command": command}});
+    let traceback = format!("Traceback: ValueError: no account for {SECRET}, declined");
+    let actor = json!({"queue_name": "q", "actor_name": "pay", "args": [], "kwargs": {"ssn": SECRET},
+        "options": {"retries": 3, "traceback": traceback}});
+    let event = json!({"specversion": "1.0", "id": "1", "source": "/x", "type": "t", "ssn": SECRET, "data": {"n": 1}});
     let field = |number: u8, text: &str| [&[number << 3 | 2, text.len() as u8], text.as_bytes()].concat();
     let person = [field(1, SECRET), field(2, "Zoe")].concat();
     vec![
         ("json", None, format!(r#"{{"name":"Zoe","ssn":"{SECRET}"}}"#).into()),
         ("truncated", None, truncated.clone().into()),
+        ("json in json", None, json!({"id": 1, "order": json!({"ssn": SECRET}).to_string()}).to_string().into()),
+        ("truncated in json", None, json!({"id": 1, "order": truncated}).to_string().into()),
+        ("php in json", None, job.to_string().into()),
+        ("quoted in itself", None, actor.to_string().into()),
+        ("beside a payload", None, event.to_string().into()),
         ("trailing comma", None, format!(r#"{{"ssn":"{SECRET}","n":1,}}"#).into()),
         ("escaped name", None, format!(r#"{{"\u0073sn":"{SECRET}","#).into()),
         ("large", None, large.into()),
@@ -507,6 +519,28 @@ async fn an_edit_of_a_header_does_not_tell_whether_a_guess_is_right() {
         (answer.status, answer.json()["detail"].clone())
     };
     assert_eq!(tell(SECRET).await, tell("4711-0815-1235").await);
+}
+
+/// Numbers as a whole, and bytes with a copy in them.
+#[tokio::test]
+async fn headers_of_all_types_lose_what_is_hidden() {
+    let desk = Desk::hiding(&["ssn"]).await;
+    let copies = vec![
+        FieldValue::LongInt(47_110_815),
+        FieldValue::LongUInt(47_110_815),
+        FieldValue::LongLongInt(47_110_815),
+        FieldValue::Timestamp(47_110_815),
+        FieldValue::Double(47_110_815_f64.to_bits()),
+        FieldValue::Float(4711.25_f32.to_bits()),
+        FieldValue::Decimal { scale: 2, value: 471_125 },
+        FieldValue::ByteArray(b"no 47110815".to_vec()),
+    ];
+    let n_copies = copies.len();
+    let dead = dead_in("orders").body(r#"{"ssn": [47110815, 4711.25]}"#);
+    let dead = dead.header("copies", FieldValue::Array(copies)).header("other", FieldValue::LongLongInt(471_108_150));
+    let headers = desk.letter(desk.receive(dead).await).await["headers"].to_string();
+    assert_eq!(headers.matches("•••").count(), n_copies, "{headers}");
+    assert!(headers.contains("471108150"), "{headers}");
 }
 
 /// The JSON of a type hides what the type redacts, also within other messages, lists and maps.

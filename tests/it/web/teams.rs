@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use amqp_message::error_report::ErrorReport;
+use amqp_message::{error_report::ErrorReport, field::FieldValue};
 use axum::http::Method;
 use dead_letter_office::{
     config::{AuthConfig, TeamConfig},
@@ -27,6 +27,7 @@ use super::{
     desk::{Desk, MAIN},
     events::next_change,
     groups::sort,
+    search::index,
     sign_in::{PASSWORD, Visit, by_password, signed_in},
     watch::looks,
 };
@@ -407,6 +408,47 @@ async fn payloads_are_withheld_from_viewers_where_it_is_said() {
         vera.get(&desk, &format!("/letters/{ours}/edit")).await.expect(403);
         let ada = signed_in(&desk, "ada").await.get(&desk, &format!("/letters/{ours}")).await.expect(200);
         assert!(ada.text().contains("alpha-payload"));
+    }
+}
+
+/// Headers that repeat the arguments of a task can neither be asked for nor guessed.
+#[tokio::test]
+async fn arguments_in_headers_are_withheld_with_payloads() {
+    for World { desk, .. } in worlds().await {
+        let text = FieldValue::string;
+        let task = dead_in("alpha-tasks").body("[[\"kestrel\"], {}, {}]").header("task", text("pay"));
+        let id = desk.receive(task.header("id", text("1")).header("argsrepr", text("kestrel"))).await;
+        index(&desk).await;
+        let (vera, ada) = (signed_in(&desk, "vera").await, signed_in(&desk, "ada").await);
+        for search in ["header.argsrepr:kestrel", "header.ArgsRepr:*"] {
+            let rows = async |visit: &Visit| {
+                visit.get(&desk, &format!("/letters?q={search}")).await.expect(200).page().count(".list-row")
+            };
+            assert_eq!((rows(&vera).await, rows(&ada).await), (0, 1), "{search}");
+        }
+        let blind = token(&desk, "ada", &[Scope::Read, Scope::Act]).await;
+        let path = format!("/api/v1/letters/{id}/retry");
+        for headers in [
+            json!({"set": {"argsrepr": "kestrel"}}),
+            json!({"set": {"argsrepr": "merlin"}}),
+            json!({"remove": ["argsrepr"]}),
+        ] {
+            call(&desk, &blind, Method::POST, &path, &json!({"headers": headers})).await.problem(403);
+        }
+        let other = json!({"headers": {"set": {"tenant": "acme"}}, "delay": "1h"});
+        call(&desk, &blind, Method::POST, &path, &other).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_no_queue_can_have_is_not_there() {
+    for World { desk, .. } in worlds().await {
+        let ada = signed_in(&desk, "ada").await;
+        for (length, status) in [(255, 200), (256, 404)] {
+            let queue = format!("alpha{}", "x".repeat(length - "alpha".len()));
+            desk.receive(dead_in(&queue)).await;
+            ada.get(&desk, &format!("/queues/{MAIN}/{queue}")).await.expect(status);
+        }
     }
 }
 

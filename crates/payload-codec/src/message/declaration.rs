@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 
 use prost_reflect::{
-    Cardinality, ExtensionDescriptor, FieldDescriptor, Kind, MessageDescriptor, OneofDescriptor, Syntax,
+    Cardinality, EnumDescriptor, ExtensionDescriptor, FieldDescriptor, Kind, MessageDescriptor, OneofDescriptor,
 };
 
-use crate::wire::{Width, WireType};
+use crate::{
+    schema::is_closed,
+    wire::{Width, WireType},
+};
 
 /// A field of a message, or an extension of it that the pool knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,9 +164,9 @@ pub(super) fn kind_name(kind: &Kind) -> &str {
     }
 }
 
-/// Whether numbers without a name are no values of the enum at all. That is decided where the enum is declared.
-pub(super) fn is_closed(descriptor: &prost_reflect::EnumDescriptor) -> bool {
-    descriptor.parent_file().syntax() == Syntax::Proto2
+/// Whether an enum has that number; one that is open has all.
+pub(super) fn has_value(descriptor: &EnumDescriptor, number: i32) -> bool {
+    descriptor.get_value(number).is_some() || !is_closed(descriptor)
 }
 
 /// Whether a type that is declared as a map's entry has what the accessors of `prost_reflect` count on.

@@ -3,7 +3,7 @@
 use prost_reflect::Kind;
 
 use super::{
-    declaration::{is_closed, kind_name},
+    declaration::{has_value, kind_name},
     model::{Message, Raw, Value},
 };
 use crate::wire::{self, varint::unzigzag};
@@ -60,8 +60,7 @@ fn varint<'a>(kind: &Kind, bits: u64) -> Option<Value<'a>> {
         Kind::Sint64 => Some(Value::Int(unzigzag(bits))),
         Kind::Enum(descriptor) => {
             let number = i32::try_from(signed).ok()?;
-            let is_value = !is_closed(descriptor) || descriptor.get_value(number).is_some();
-            is_value.then_some(Value::Enum(number))
+            has_value(descriptor, number).then_some(Value::Enum(number))
         }
         _ => None,
     }

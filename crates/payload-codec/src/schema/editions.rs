@@ -4,13 +4,16 @@
 //! syntaxes: packing by the `packed` option, delimited messages as groups, legacy required fields as required ones
 //! (<https://protobuf.dev/editions/features/>). A file whose fields all have implicit presence becomes proto3, any
 //! other proto2; the single implicit field of such a file is then written also where it is zero, which every reader
-//! understands.
+//! understands. An enum that is open there is noted as that, as those of proto2 are closed.
+
+use prost::Message;
+use prost_reflect::{EnumDescriptor, Syntax};
 
 use super::{
     features::{Features, Presence},
     options::{self, number},
     problem::SchemaProblem,
-    raw::{RawField, RawFile, RawMessage, join, kind, label},
+    raw::{RawEnum, RawField, RawFile, RawMessage, join, kind, label},
 };
 
 /// `Edition` in `descriptor.proto`.
@@ -53,7 +56,7 @@ fn lower_features(file: &mut RawFile) {
     for extension in &mut file.extension {
         lowering.field(extension, features, IsMap::No);
     }
-    lowering.enums(&file.enum_type, features);
+    lowering.enums(&mut file.enum_type, features);
     let syntax = if lowering.needs_proto2 { "proto2" } else { "proto3" };
     file.syntax = Some(syntax.to_owned());
 }
@@ -92,7 +95,7 @@ impl Lowering {
             self.field(extension, features, IsMap::No);
         }
         self.needs_proto2 |= !message.extension.is_empty() || !message.extension_range.is_empty();
-        self.enums(&message.enum_type, features);
+        self.enums(&mut message.enum_type, features);
         for nested in &mut message.nested_type {
             self.message(nested, &name, features);
         }
@@ -125,10 +128,21 @@ impl Lowering {
         }
     }
 
-    fn enums(&mut self, enums: &[super::raw::RawEnum], outer: Features) {
-        let is_closed = |options| outer.overridden(options, number::ENUM_FEATURES).enums_are_closed;
-        self.needs_proto2 |= enums.iter().any(|declared| is_closed(declared.options.as_deref()));
+    fn enums(&mut self, enums: &mut [RawEnum], outer: Features) {
+        for declared in enums {
+            if outer.overridden(declared.options.as_deref(), number::ENUM_FEATURES).enums_are_closed {
+                self.needs_proto2 = true;
+            } else {
+                options::set_varint(&mut declared.options, number::ENUM_IS_OPEN, 1);
+            }
+        }
     }
+}
+
+/// Whether numbers without a name are no values of the enum at all. That is decided where the enum is declared.
+pub fn is_closed(declared: &EnumDescriptor) -> bool {
+    let is_noted_as_open = || options::varint(&declared.options().encode_to_vec(), number::ENUM_IS_OPEN).is_some();
+    declared.parent_file().syntax() == Syntax::Proto2 && !is_noted_as_open()
 }
 
 pub fn is_map_entry(message: &RawMessage) -> bool {

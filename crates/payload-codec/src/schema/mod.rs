@@ -40,6 +40,7 @@ use pool::{Built, build};
 use raw::RawSet;
 
 pub use compile::compile;
+pub(crate) use editions::is_closed;
 pub use limits::{FILES as MAX_FILES, SOURCE_BYTES as MAX_SOURCE_BYTES};
 pub use problem::SchemaProblem;
 pub use shape::{agree, differences, type_of};

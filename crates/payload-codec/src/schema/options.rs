@@ -11,6 +11,8 @@ pub mod number {
     pub const FIELD_FEATURES: u32 = 21;
     pub const FIELD_PACKED: u32 = 2;
     pub const ENUM_FEATURES: u32 = 7;
+    /// Not of protobuf, which has nothing at this number: our note that an enum of a file that became proto2 is open.
+    pub const ENUM_IS_OPEN: u32 = 998;
 }
 
 /// The value of a varint field; the last one counts, as everywhere in protobuf.

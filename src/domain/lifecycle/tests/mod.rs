@@ -14,7 +14,7 @@ use arbtest::{
 use failure_conventions::FailureCount;
 
 use super::{
-    Change, GroupStep, LetterState, Transition,
+    Change, GroupStep, LetterState, RetryChange, Transition,
     commands::{Decider, Decision},
     edits::{self, NewCopy},
     failures::FailedMessage,
@@ -48,6 +48,7 @@ fn does(state: &LetterState, what: &Command) -> LetterState {
     })
 }
 
+/// The claim of its retry that is held, or was given back last.
 fn claim(state: &LetterState, by: &str) -> ClaimedRetry {
     ClaimedRetry {
         id: state.id,
@@ -59,7 +60,7 @@ fn claim(state: &LetterState, by: &str) -> ClaimedRetry {
         count: FailureCount { attempts: state.attempts, rounds: state.rounds },
         due_at: state.retry.as_ref().map_or(NOW, |retry| retry.due_at),
         size: 0,
-        claimed_before: false,
+        claims: state.retry.as_ref().map_or(1, |retry| retry.claims + u64::from(retry.claimed_until.is_none())),
         without_expiry: false,
         is_edited: false,
     }
@@ -227,6 +228,22 @@ fn what_was_confirmed_is_retried_and_what_was_not_is_open_with_its_problem() {
         } else {
             assert_eq!([after(&state, &sent), after(&state, &not_sent)], [state.clone(), state.clone()]);
         }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_confirmed_is_sent_also_where_it_was_claimed_again() {
+    arbtest(|u| {
+        let mut state = any_letter(u)?;
+        let earlier = claim(&state, "ann");
+        let Some(pending) = &mut state.retry else { return Ok(()) };
+        (pending.claims, pending.claimed_until) = (earlier.claims + 1, u.arbitrary::<bool>()?.then_some(NOW));
+        let sent = published(&state, &earlier, &RetryOutcome::Confirmed, NOW);
+        assert_eq!((sent.status, sent.retry), (Status::Retried, RetryChange::Cancel));
+        let why = RetryOutcome::Failed("no".to_owned());
+        let not_sent = published(&state, &earlier, &why, NOW);
+        assert_eq!(after(&state, &not_sent), state, "who has claimed it since says what becomes of it");
         Ok(())
     });
 }

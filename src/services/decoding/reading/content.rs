@@ -11,7 +11,7 @@ use payload_codec::{
 };
 use prost_reflect::MessageDescriptor;
 
-use super::{Content, Library, Named, Reading, hiding::hidden_values};
+use super::{Content, Library, Named, Reading, hidden::Hidden};
 use crate::domain::disclosure::{Disclosure, Extent, HiddenValues, PayloadFacts};
 
 /// A payload that is to be read.
@@ -88,14 +88,14 @@ impl Reading {
         self.decoded_as = Some(descriptor.full_name().to_owned());
         let masked = if reveal { None } else { self.compared(library, &open, &shown) };
         if masked.is_some() {
-            // A key of a map or a struct is hidden, which no edit could keep.
+            // A key of a map or a struct is hidden, or a copy of a hidden value, which no edit could keep.
             self.decoded_as = None;
         }
         self.content = Content::Json(masked.unwrap_or(shown));
     }
 
-    /// Notes what `shown` hides of `open`. The answer is `shown` where it hides more, by names that are no fields' of the
-    /// type.
+    /// Notes what `shown` hides of `open`. The answer is `shown` where it hides more: by names that are no fields' of the
+    /// type, or what quotes a hidden value.
     fn compared(&mut self, library: &Library, open: &str, shown: &str) -> Option<String> {
         if open == shown && library.hidden.is_empty() {
             return None;
@@ -105,10 +105,18 @@ impl Reading {
             self.hide("Its hidden values cannot be told from the others.");
             return None;
         };
-        let hides_more = library.hidden.hide(&mut node);
-        self.hidden_values = hidden_values(&open, &node, self.unwrapped.payload());
-        self.hides = hides_more || open != node;
+        let hides_names = library.hidden.hide(&mut node);
+        self.hides = hides_names || open != node;
+        let hides_more = self.note_hidden(library, &open, &mut node) || hides_names;
         hides_more.then(|| node.to_string())
+    }
+
+    /// Notes what `shown` hides of `open`, takes out of it what quotes that, and says whether there was any.
+    fn note_hidden(&mut self, library: &Library, open: &json::Node<'_>, shown: &mut json::Node<'_>) -> bool {
+        let hidden = Hidden::found(&library.hidden, open, shown);
+        let quotes = hidden.scrub(shown);
+        self.hidden_values = hidden.into_values(self.unwrapped.payload());
+        quotes
     }
 
     /// The fields by their numbers.
@@ -236,7 +244,7 @@ impl Reading {
             return text;
         }
         self.hides = true;
-        self.hidden_values = hidden_values(&open, &node, self.unwrapped.payload());
+        self.note_hidden(library, &open, &mut node);
         node.to_string()
     }
 }

@@ -1,12 +1,14 @@
 //! Hiding fields of payloads that no schema describes, by their names.
 
+use std::borrow::Cow;
+
 use payload_codec::{
     json::{Kind, Node},
     message::MASK,
 };
 use wildmatch::WildMatch;
 
-use crate::domain::disclosure::HiddenValues;
+use super::inner_text::{LEVELS, inner, may_have_fields};
 
 /// Patterns of names and paths of fields, in any case, with `*` and `?`.
 pub(crate) struct Names {
@@ -61,18 +63,23 @@ impl Names {
         })
     }
 
-    /// Replaces the values of matching members, at any depth, and says whether there were any. A path has no indexes.
-    /// What is hidden already keeps its mark.
+    /// Replaces the values of matching members, at any depth, and texts that hold such members, and says whether there were
+    /// any. A path has no indexes. What is hidden already keeps its mark.
     pub fn hide(&self, node: &mut Node<'_>) -> bool {
-        !self.is_empty() && self.hide_in(node, &mut String::new())
+        self.hide_within(node, LEVELS)
     }
 
-    fn hide_in(&self, node: &mut Node<'_>, path: &mut String) -> bool {
+    /// The same, where texts within texts are read so many times.
+    pub(super) fn hide_within(&self, node: &mut Node<'_>, levels: usize) -> bool {
+        !self.is_empty() && self.hide_in(node, &mut String::new(), levels)
+    }
+
+    fn hide_in(&self, node: &mut Node<'_>, path: &mut String, levels: usize) -> bool {
         let mut hides = false;
         match &mut node.kind {
             Kind::Array(nodes) => {
                 for node in nodes {
-                    hides |= self.hide_in(node, path);
+                    hides |= self.hide_in(node, path, levels);
                 }
             }
             Kind::Object(members) => {
@@ -84,18 +91,54 @@ impl Names {
                     path.push_str(&member.key);
                     if is_mark(&member.value) {
                         // A message of a type has a number behind it.
-                    } else if self.all.iter().any(|pattern| pattern.matches(&member.key) || pattern.matches(path)) {
+                    } else if self.hides_member(&member.key, path, levels < LEVELS) {
                         member.value = Node::text(MASK);
                         hides = true;
                     } else {
-                        hides |= self.hide_in(&mut member.value, path);
+                        hides |= self.hide_in(&mut member.value, path, levels);
                     }
                     path.truncate(outer);
                 }
             }
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
+            Kind::Text(text) => {
+                if self.are_within(text, levels) {
+                    *text = Cow::Borrowed(MASK);
+                    hides = true;
+                }
+            }
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
         }
         hides
+    }
+
+    /// Of what stands in a text, nobody knows where its paths begin, so that the last name of one decides.
+    fn hides_member(&self, key: &str, path: &str, is_in_text: bool) -> bool {
+        let is_last = || self.last.iter().any(|pattern| pattern.matches(key));
+        self.all.iter().any(|pattern| pattern.matches(key) || pattern.matches(path)) || is_in_text && is_last()
+    }
+
+    /// Whether a text holds a hidden field, or looks so and cannot be read.
+    fn are_within(&self, text: &str, levels: usize) -> bool {
+        // With a backslash any name can be written otherwise.
+        if !text.contains('\\') && !self.are_in_text(text) {
+            return false;
+        }
+        match inner(text, levels) {
+            Some((mut node, levels)) => self.hide_within(&mut node, levels),
+            None => self.may_be_within(text),
+        }
+    }
+
+    /// Whether a text that could not be read may hold a hidden field.
+    pub(super) fn may_be_within(&self, text: &str) -> bool {
+        self.are_in_text(text) && (may_have_fields(text) || text.lines().any(|line| self.begin(line)))
+    }
+
+    /// `card: 4711`, `- "card" = 4711`
+    fn begin(&self, line: &str) -> bool {
+        let is_around = |c: char| c.is_whitespace() || matches!(c, '-' | '"' | '\'');
+        let key = line.split_once([':', '=']).map(|(key, _)| key.trim_matches(is_around));
+        key.is_some_and(|key| self.hides_member(key, key, true))
     }
 }
 
@@ -108,47 +151,6 @@ fn literals(pattern: &str) -> Vec<String> {
 fn is_mark(node: &Node<'_>) -> bool {
     let number = node.as_text().and_then(|text| text.strip_prefix(MASK));
     number.is_some_and(|number| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
-}
-
-/// What is in `open` where `shown` has a mark. What a type does not describe stands there in base64, so of that all of the
-/// `payload` is looked through.
-pub(crate) fn hidden_values(open: &Node<'_>, shown: &Node<'_>, payload: &[u8]) -> HiddenValues {
-    let mut found = Hidden::default();
-    compare(open, shown, &mut found);
-    let values = HiddenValues::new(found.values);
-    if found.is_raw { values.and(HiddenValues::salvaged(payload)) } else { values }
-}
-
-#[derive(Default)]
-struct Hidden {
-    values: Vec<String>,
-    /// Whether some of it is no field of the type.
-    is_raw: bool,
-}
-
-fn compare(open: &Node<'_>, shown: &Node<'_>, found: &mut Hidden) {
-    match (&open.kind, &shown.kind) {
-        (Kind::Array(open), Kind::Array(shown)) => {
-            open.iter().zip(shown).for_each(|(open, shown)| compare(open, shown, found));
-        }
-        (Kind::Object(open), Kind::Object(shown)) => {
-            for (open, shown) in open.iter().zip(shown) {
-                found.is_raw |= open.key.starts_with('#') && open.value != shown.value;
-                compare(&open.value, &shown.value, found);
-            }
-        }
-        _ if open == shown => {}
-        _ => collect(open, &mut found.values),
-    }
-}
-
-fn collect(node: &Node<'_>, found: &mut Vec<String>) {
-    match &node.kind {
-        Kind::Text(text) | Kind::Number(text) => found.push(text.to_string()),
-        Kind::Array(nodes) => nodes.iter().for_each(|node| collect(node, found)),
-        Kind::Object(members) => members.iter().for_each(|member| collect(&member.value, found)),
-        Kind::Null | Kind::Bool(_) => {}
-    }
 }
 
 #[cfg(test)]
@@ -164,6 +166,57 @@ mod tests {
         assert!(names.hide(&mut node));
         let shown: String = node.to_string().split_whitespace().collect();
         assert_eq!(shown, r#"{"PASSWORD2":"•••","A":{"PIN":"•••","pins":2}}"#);
+    }
+
+    #[test]
+    fn texts_that_hold_hidden_fields_are_hidden() {
+        fn check(text: &str, is_hidden: bool) {
+            let names = Names::new(&["order.card".to_owned()]);
+            let mut node = Node::pair("data", Node::array(vec![Node::text(text)]));
+            assert_eq!(names.hide(&mut node), is_hidden, "{text}");
+            let expected = if is_hidden { MASK } else { text };
+            assert_eq!(node, Node::pair("data", Node::array(vec![Node::text(expected)])));
+        }
+        let job = r#"O:3:"Pay":2:{s:2:"id";i:7;s:7:"#.to_owned() + "\"\0*\0card\";s:4:\"4711\";}";
+        let in_text = Node::text(r#"{"card": 1}"#).to_string();
+        for hidden in [
+            r#"{"card": "4711"}"#,
+            r#"[{"\u0063ard": "4711"}]"#,
+            &in_text,
+            &format!("{{\"inner\": {in_text}}}"),
+            &job,
+            "name: Zoe\ncard: 4711\n",
+            "a: 1\n- \"card\": 4711",
+            r#"{"card": "47"#,
+            "{'card': '4711'}",
+            "n=1&card=4711",
+            "<order>\n<card>4711</card>\n</order>",
+        ] {
+            check(hidden, true);
+        }
+        for shown in [
+            "pay by card",
+            r#"{"by": "card"}"#,
+            r#"O:3:"Pay":1:{s:2:"by";s:4:"card";}"#,
+            "cardY2FyZA9mMzU2YTE5MmI3OTEzYjA0Yw==",
+            "pay: by card, please",
+            "Traceback:\n  File \"card.py\", line 1\n    charge(card)\nValueError: no",
+            r"App\Jobs\Charge",
+        ] {
+            check(shown, false);
+        }
+    }
+
+    /// Each text in a text is read once more, and strings of PHP can be nested as often as there is room.
+    #[test]
+    fn texts_in_texts_end() {
+        let mut text = r#"a:1:{s:4:"card";i:4711;}"#.to_owned();
+        for _ in 0..5_000 {
+            text = format!("a:1:{{i:0;s:{}:\"{text}\";}}", text.len());
+        }
+        let mut node = Node::text(text);
+        assert!(Names::new(&["card".to_owned()]).hide(&mut node));
+        assert_eq!(node.as_text(), Some(MASK));
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl Library {
         let nothing = Names::new(&[]);
         let hidden = if reveal { &nothing } else { &self.hidden };
         let reading = Reading { evidence, ..reading }.with_task(question, hidden, &self.limits);
-        if reveal { reading } else { self.with_hidden_headers(reading, question) }
+        if reveal { reading } else { self.with_hidden_headers(self.with_envelopes(reading), question) }
     }
 
     /// What repeats the arguments of a call is hidden with them, and where nobody can tell what they are.

@@ -12,7 +12,10 @@
 mod content;
 mod declared;
 mod edit;
+mod envelope;
+mod hidden;
 mod hiding;
+mod inner_text;
 mod library;
 mod naming;
 mod patch;

@@ -50,6 +50,11 @@ fn unchanged() -> NoPatch {
 impl Reading {
     /// The JSON that is shown and can be written back.
     fn patchable(&self) -> Result<&str, NoPatch> {
+        let n_messages = self.unwrapped.payloads.len();
+        if n_messages > 1 {
+            let why = format!("it holds {n_messages} messages in a row, and one edit for all changes one");
+            return Err(NoPatch::new(why));
+        }
         let (json, format) = match &self.content {
             Content::Json(json) => (json, self.unwrapped.format),
             Content::Text(_) => return Err(NoPatch::new("its payload is text, no JSON")),

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use payload_codec::{message::MASK, schema::Schema, unwrap::Kind};
+use payload_codec::{json::MergePatch, message::MASK, schema::Schema, unwrap::Kind};
 
 use super::*;
 use crate::{
@@ -149,6 +149,31 @@ fn names_hide_in_every_format() {
         (true, Some(format!("{{\"a\":[{{\"b\":\"{MASK}\",\"c\":4}}]}}")))
     );
     assert_eq!(hides(b"\x81\xa5email\xa3a@b"), (true, Some(format!("{{\"email\":\"{MASK}\"}}"))));
+}
+
+#[test]
+fn what_is_hidden_around_a_payload_is_known() {
+    let body = r#"{"specversion": "1.0", "id": "1", "source": "/x", "type": "t", "card": "4711-08", "data": {"n": 1}}"#;
+    let letter = Letter::new(body);
+    let read = |hidden: &str| library(&[hidden]).read(&letter.question(), false);
+    let reading = read("card");
+    assert_eq!(reading.unwrapped.steps.iter().map(unwrap_kind).collect::<Vec<_>>(), [Kind::CloudEvent]);
+    assert!(reading.hides && reading.json().is_some_and(|json| json.contains("\"n\"")), "{:?}", reading.content);
+    assert_eq!(reading.hidden_values.scrub("no 4711-08"), "no •••");
+    assert!(matches!(read("data").content, Content::Hidden(_)));
+    assert!(!read("color").hides);
+}
+
+/// A copy that is hidden could not be kept by an edit.
+#[test]
+fn a_message_that_quotes_what_it_hides_is_not_edited() {
+    let letter = Letter::new(*b"\n\x0c+49301234567\x12\x10DE: +49301234567");
+    let question = Question { declared: Some(PHONE), ..letter.question() };
+    let library = library(&[]);
+    let reading = library.read(&question, false);
+    let json = reading.json().unwrap();
+    assert!(json.contains("DE: •••") && !json.contains("+49") && reading.decoded_as.is_none(), "{json}");
+    assert!(library.write(&question, json, EditedAs::Shown, false).is_err());
 }
 
 #[test]
@@ -316,4 +341,17 @@ fn any_schema_and_any_body() {
     property(&mut arbtest::arbitrary::Unstructured::new(&[])).unwrap();
     arbtest::arbtest(property);
     assert!(n_read > 0, "no schema could be read");
+}
+
+#[test]
+fn one_edit_for_all_is_not_made_of_the_first_of_several_messages() {
+    let one = phone();
+    let letter = Letter::new([&[one.len() as u8][..], &one].concat().repeat(2));
+    let question = Question { by_hand: Some(PHONE), ..letter.question() };
+    let patch = MergePatch::read(r#"{"countryCode": "FR"}"#).unwrap();
+    let refused = library(&[]).patch(&question, &patch).unwrap_err();
+    assert_eq!(refused.why, "it holds 2 messages in a row, and one edit for all changes one");
+    let letter = Letter::new(one);
+    let question = Question { by_hand: Some(PHONE), ..letter.question() };
+    assert_eq!(library(&[]).patch(&question, &patch).unwrap(), b"\n\x0c+49301234567\x12\x02FR");
 }

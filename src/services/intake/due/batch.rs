@@ -12,8 +12,8 @@ pub(super) type Parcel = (u64, OutgoingRetry);
 /// Bundles that are sent on together. One is acknowledged when all its messages are sent on.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// How many messages of each bundle are left.
-    left: BTreeMap<u64, usize>,
+    /// How many messages of each bundle are left, and how many it had.
+    left: BTreeMap<u64, (usize, usize)>,
     pub parcels: Vec<Parcel>,
     /// What cannot be sent on yet, and when the first of it may be.
     aside: Vec<Parcel>,
@@ -22,12 +22,12 @@ pub(super) struct Batch {
 
 impl Batch {
     pub fn add(&mut self, tag: u64, retries: Vec<OutgoingRetry>) {
-        self.left.insert(tag, retries.len());
+        self.left.insert(tag, (retries.len(), retries.len()));
         self.parcels.extend(retries.into_iter().map(|retry| (tag, retry)));
     }
 
     pub fn sent(&mut self, tag: u64) {
-        if let Some(left) = self.left.get_mut(&tag) {
+        if let Some((left, _)) = self.left.get_mut(&tag) {
             *left -= 1;
         }
     }
@@ -53,9 +53,14 @@ impl Batch {
         }
     }
 
+    /// Whether a part of a bundle is sent on and another is left: all of it would come again.
+    pub fn is_begun(&self) -> bool {
+        self.left.values().any(|(left, of)| (1..*of).contains(left))
+    }
+
     /// The bundles of which nothing is left.
     pub fn take_finished(&mut self) -> Vec<u64> {
-        self.left.extract_if(.., |_, left| *left == 0).map(|(tag, _)| tag).collect()
+        self.left.extract_if(.., |_, (left, _)| *left == 0).map(|(tag, _)| tag).collect()
     }
 }
 
@@ -79,8 +84,9 @@ mod tests {
         let mut batch = Batch::default();
         batch.add(7, vec![retry(), retry()]);
         batch.add(8, Vec::new());
-        assert_eq!(batch.take_finished(), [8]);
+        assert_eq!((batch.take_finished(), batch.is_begun()), (vec![8], false));
         batch.sent(7);
+        assert!(batch.is_begun());
         let (now, parcel) = (Instant::now(), batch.parcels.remove(0));
         batch.put_aside(parcel, now + Duration::from_secs(5));
         batch.put_aside((7, retry()), now);
@@ -88,6 +94,6 @@ mod tests {
         batch.take_up();
         assert_eq!((batch.parcels.len(), batch.until), (3, None));
         batch.sent(7);
-        assert_eq!(batch.take_finished(), [7]);
+        assert_eq!((batch.take_finished(), batch.is_begun()), (vec![7], false));
     }
 }

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
 use failure_conventions::{Failure, dlo_queues, may_have_own_retries};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use batch::Batch;
@@ -41,6 +41,9 @@ const PAUSE: Duration = Duration::from_secs(5);
 const FULL: Duration = Duration::from_secs(60);
 /// The same where it is paused. Shorter in tests, which wait for it.
 const PAUSED: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 2 } else { 60 });
+
+/// How long a session that ends waits for what is left of a bundle, longer than a delay queue takes to settle.
+const FINISH: Duration = Duration::from_secs(5);
 
 /// How long RabbitMQ has to tell all who consumed the queue that it was deleted. RabbitMQ 3 consumes the next one for those
 /// whom it has not told by then, and what it delivers to them comes to nobody.
@@ -112,8 +115,11 @@ impl Due<'_> {
                     Received::Delivery(next) => self.open(*next, &mut batch),
                     Received::Ended => return Ok(()),
                 },
-                () = batch.is_time() => batch.take_up(),
-                () = stop.cancelled() => return Ok(()),
+                () = batch.is_time() => {
+                    acknowledger.is_at_work();
+                    batch.take_up();
+                }
+                () = stop.cancelled() => return self.finish(batch, &acknowledger).await,
             }
             while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
                 // How the stream ended is reported again when the next is awaited.
@@ -124,6 +130,17 @@ impl Due<'_> {
             self.hold(&mut batch).await;
             self.send(&mut batch, &acknowledger).await?;
         }
+    }
+
+    /// Sends on what is left of bundles that were sent in part, as far as that is possible soon.
+    async fn finish(&mut self, mut batch: Batch, channel: &Acknowledger) -> Result<(), SessionError> {
+        let end = Instant::now() + FINISH;
+        while batch.is_begun() && timeout_at(end, batch.is_time()).await.is_ok() {
+            batch.take_up();
+            self.hold(&mut batch).await;
+            self.send(&mut batch, channel).await?;
+        }
+        Ok(())
     }
 
     /// Takes the messages out of a bundle. What is none becomes a letter, which needs attention.

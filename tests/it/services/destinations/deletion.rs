@@ -13,7 +13,7 @@ use failure_conventions::dlo_queues;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{HOUR, SHORT, Sender, now, numbered, orders, outgoing};
+use super::{HOUR, SHORT, Sender, eval, now, numbered, orders, outgoing};
 use crate::{
     services::{
         desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database},
@@ -57,6 +57,21 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
     service.work().await;
     assert_eq!(sender.session.delete_delay_queue("orders", later).await, DelayQueueState::Needed);
     assert!(vhost.has_queue("orders").await);
+}
+
+/// RabbitMQ counts nothing in a queue whose process is gone, and deletes it with what is in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_that_answers_nothing_is_not_deleted() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let waiting = orders().after(HOUR, now());
+    let name = names::delay_queue(&waiting).unwrap();
+    sender.deliver(&waiting, "body").await;
+    eval(&vhost, &name, "ra:stop_server(quorum_queues, {Name, node()})");
+    let state = sender.session.delete_delay_queue(&name, now().plus(3 * TERM)).await;
+    assert!(matches!(state, DelayQueueState::Unknown(_)), "{state:?}");
+    assert!(vhost.has_queue(&name).await);
 }
 
 /// What is due and finds no queue is in no count, and is tried again by RabbitMQ every three minutes; here, every second.

@@ -15,6 +15,7 @@ async fn everything_can_be_reached() {
     let Some(scene) = Scene::over(&desk).await else { return };
     rows_are_walked_and_opened(&scene, &desk).await;
     the_letter_beside_the_list_follows(&scene, &desk).await;
+    a_key_that_is_held_walks_and_does_nothing_twice(&scene, &desk).await;
     selected_letters_are_discarded_and_taken_back(&scene, &desk).await;
     checkboxes_select_too(&scene, &desk).await;
     the_open_letter_is_acted_on(&scene, &desk).await;
@@ -78,6 +79,31 @@ async fn the_letter_beside_the_list_follows(scene: &Scene, desk: &Desk) {
     scene.sees("!document.querySelector('#pane .letter-view')").await;
     scene.press("k").await;
     scene.sees(&format!("{FOCUSED} === 6 && !document.querySelector('#pane .letter-view')")).await;
+}
+
+/// Has a key come once more, as that of who holds it down.
+async fn repeat(scene: &Scene, key: char) {
+    let event = json!({"type": "keyDown", "key": key, "text": key, "autoRepeat": true});
+    scene.browser.devtools("Input.dispatchKeyEvent", event).await;
+}
+
+async fn a_key_that_is_held_walks_and_does_nothing_twice(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "held", 4).await;
+    scene.open("/letters?queue=held").await;
+    scene.press("j").await;
+    repeat(scene, 'j').await;
+    scene.sees(&format!("{FOCUSED} === 1")).await;
+    scene.press("d").await;
+    scene.reads(".toast-box", "Discarded").await;
+    scene.counts(".list-row", 3).await;
+    scene.sees(&format!("{FOCUSED} === 1")).await;
+    for key in ['d', 'r'] {
+        repeat(scene, key).await;
+        assert_eq!(scene.count(".list-row").await, 3, "{key}");
+    }
+    assert_eq!((desk.status(ids[1]).await, desk.status(ids[2]).await), (Status::Discarded, Status::Open));
+    scene.press("d").await;
+    scene.counts(".list-row", 2).await;
 }
 
 async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Desk) {

@@ -144,6 +144,7 @@ async fn what_is_paused_survives_a_restart(scene: &mut Scene, desk: &Desk, port:
     scene.reads("#jobs", "1 per second").await;
     scene.reads("#jobs", "Cancel the rest").await;
     wait_until("one to be sent", PATIENCE, async || !sent(desk).await.is_empty()).await;
+    a_button_stays_with_who_is_at_it(scene).await;
     scene.click("#jobs form[action$=pause] button").await;
     scene.reads("#jobs", "Paused:").await;
     let job = scene.address().await;
@@ -159,6 +160,22 @@ async fn what_is_paused_survives_a_restart(scene: &mut Scene, desk: &Desk, port:
     scene.click("#jobs form[action$=cancel] button").await;
     scene.reads("#jobs", "cancelled").await;
     assert_eq!(sent(desk).await, []);
+}
+
+async fn a_button_stays_with_who_is_at_it(scene: &Scene) {
+    let ask = "((button) => {
+        button.focus();
+        button.marked = true;
+        window.answers = 0;
+        document.addEventListener('htmx:afterRequest', ({ detail }) => (window.answers += detail.target.id === 'jobs'));
+        htmx.trigger(document.body, 'dlo:changes');
+    })(document.querySelector('#jobs form[action$=pause] button'))";
+    scene.ask(ask).await;
+    scene.sees("window.answers > 0").await;
+    assert_eq!(scene.ask("document.activeElement.marked").await, true);
+    // It is caught up with when they leave.
+    scene.ask("document.activeElement.blur()").await;
+    scene.sees("document.querySelector('#jobs form[action$=pause] button').marked === undefined").await;
 }
 
 async fn a_discard_of_all_is_undone(scene: &Scene, desk: &Desk) {

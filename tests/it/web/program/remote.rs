@@ -1,8 +1,14 @@
 //! A server from a terminal.
 
-use std::io::Read;
+use std::{
+    io::{Read, Write},
+    process::{Child, Command, Stdio},
+};
 
-use dead_letter_office::domain::letter::{LetterId, Status};
+use dead_letter_office::{
+    clock::Clock,
+    domain::letter::{LetterId, Status},
+};
 use serde_json::Value;
 
 use crate::{
@@ -43,6 +49,15 @@ impl Site {
     fn lines(&self, arguments: &[&str]) -> Vec<Value> {
         let text = self.says(&[&arguments[..1], &["--json"], &arguments[1..]].concat(), 0).stdout;
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Begins to run in a terminal, where it may ask.
+    fn asks(&self, arguments: &[&str]) -> Child {
+        let mut program = process::dlo();
+        program.args(arguments).env("DLO_URL", &self.server.url);
+        let mut terminal = Command::new("sh");
+        terminal.args(["-c", "exec script -qec \"$*\" /dev/null", "sh"]);
+        process::copied(&program, terminal).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
     }
 
     async fn statuses(&self, ids: &[LetterId]) -> Vec<Status> {
@@ -107,6 +122,26 @@ async fn letters_are_listed_shown_and_dealt_with() {
 }
 
 #[tokio::test]
+async fn what_comes_in_before_the_answer_was_not_asked_about() {
+    let (site, mut ids) = site(&["1", "2"]).await;
+    let mut asking = site.asks(&["discard", "--queue", "orders"]);
+    let (mut keyboard, mut screen) = (asking.stdin.take().unwrap(), asking.stdout.take().unwrap());
+    let mut said: Vec<u8> = Vec::new();
+    while !said.ends_with(b"discard 2 dead letters? [y/N] ") {
+        let mut next = [0; 1];
+        assert_eq!(screen.read(&mut next).unwrap(), 1, "it asks nothing: {}", String::from_utf8_lossy(&said));
+        said.extend(next);
+    }
+    assert_eq!(site.lines(&["list"]).len(), 2);
+    ids.push(site.database.take_in_new(an_arrival().received(Clock::system().now())).await);
+    keyboard.write_all(b"y\n").unwrap();
+    let mut rest = String::new();
+    screen.read_to_string(&mut rest).unwrap();
+    assert!(asking.wait().unwrap().success() && rest.contains("discard done: 2 of 2"), "{rest}");
+    assert_eq!(site.statuses(&ids).await, [Status::Discarded, Status::Discarded, Status::Open]);
+}
+
+#[tokio::test]
 async fn a_refusal_says_where_and_what_to_do() {
     let (site, ids) = site(&["1"]).await;
     let id = ids[0].to_string();
@@ -164,7 +199,7 @@ async fn a_reader_that_goes_away_is_no_failure() {
     let id = site.lines(&["list"])[0]["id"].as_str().unwrap().to_owned();
     let mut command = process::dlo();
     command.args(["show", &id, "--body"]).env("DLO_URL", &site.server.url);
-    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 1];
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let ended = child.wait_with_output().unwrap();
@@ -174,7 +209,7 @@ async fn a_reader_that_goes_away_is_no_failure() {
         .arg("check")
         .env("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1")
         .env("DLO_DATABASE__URL", "sqlite:///nowhere/dlo.db");
-    let mut child = checking.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = checking.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));

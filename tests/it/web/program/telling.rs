@@ -3,6 +3,8 @@
 use dead_letter_office::{
     clock::Clock,
     demo::stand_ins::{AlertmanagerStandIn, PagerDutyStandIn, SlackStandIn, WebhookStandIn},
+    domain::actor::Actor,
+    store::NewDigest,
 };
 use serde_json::json;
 
@@ -10,7 +12,17 @@ use super::super::{
     run::{PATIENCE, serve},
     service::Service,
 };
-use crate::support::{process::wait_until, rabbit::Rabbit, slack_rules::check_slack_message};
+use crate::{
+    store::{
+        database::TestDatabase,
+        make::{NOON, id},
+    },
+    support::{
+        process::{wait_for, wait_until},
+        rabbit::Rabbit,
+        slack_rules::check_slack_message,
+    },
+};
 
 const RULES: &str = "[[rule]]\nname = \"campaigns\"\nwhen = 'letter.queue == \"campaigns\" && payload.paid'\nimportance = \"critical\"\n";
 
@@ -64,4 +76,35 @@ async fn what_is_critical_reaches_people_once_and_is_over_when_it_is_dealt_with(
     let counted = "dlo_notifications_total{channel=\"pagerduty\",outcome=\"delivered\"} 2";
     let is_counted = async || server.get("/metrics").await.text().await.unwrap().contains(counted);
     wait_until(counted, PATIENCE, is_counted).await;
+}
+
+/// Nobody is to look after a digest that is late only because all is well, or that goes nowhere.
+#[tokio::test]
+async fn a_digest_with_nothing_to_say_counts_as_sent() {
+    const CONFIG: &str = "[notify.digests.quiet]\nwebhook_url = \"https://hooks.slack.example/services/x\"
+        [notify.digests.nowhere]\nqueues = [\"a\"]";
+    const METRIC: &str = "dlo_digest_last_sent_timestamp_seconds{";
+    let database = TestDatabase::sqlite().await;
+    for name in ["quiet", "nowhere", "removed"] {
+        let new = NewDigest {
+            id: id(),
+            name,
+            slot: Some(NOON),
+            made_at: NOON,
+            by: &Actor::system(),
+            since: None,
+            notification: None,
+            report: "{}",
+            snapshot: "{}",
+        };
+        assert!(database.add_digest(&new).await.unwrap());
+    }
+    let server = serve().with("--roles=web").set("DLO_DATABASE__URL", database.url()).config(CONFIG).open().await;
+    let samples = wait_for("a digest that was sent", PATIENCE, async || {
+        let metrics = server.get("/metrics").await.text().await.unwrap();
+        let samples: Vec<_> = metrics.lines().filter(|line| line.starts_with(METRIC)).map(str::to_owned).collect();
+        (!samples.is_empty()).then_some(samples)
+    })
+    .await;
+    assert_eq!(samples, [format!("{METRIC}digest=\"quiet\"}} {}", NOON.as_micros() / 1_000_000)]);
 }

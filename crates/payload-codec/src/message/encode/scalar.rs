@@ -6,7 +6,7 @@ use super::{message::shown, suggest::suggestion};
 use crate::{
     json::{self, Node},
     message::{
-        declaration::{is_closed, kind_name},
+        declaration::{has_value, kind_name},
         encoded::Encoded,
         raw_json,
         scalar::{NAN_32, NAN_64},
@@ -152,7 +152,7 @@ fn enumeration(descriptor: &EnumDescriptor, node: &Node<'_>) -> Outcome {
         }
         _ => return Err(format!("a value of {name} is a name, and this is {}", node.describe())),
     };
-    if is_closed(descriptor) && descriptor.get_value(number).is_none() {
+    if !has_value(descriptor, number) {
         return Err(format!("{name} has no value {number}"));
     }
     Ok(Encoded::Varint(i64::from(number).cast_unsigned()))

@@ -198,3 +198,22 @@ fn notes_what_is_required() {
     let found: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
     assert_eq!(found, ["child: the required field id is missing", "the required field id is missing"]);
 }
+
+/// Also in a file that comes as proto2, where all are closed.
+#[test]
+fn an_enum_of_an_edition_is_open_unless_it_says_otherwise() {
+    let set = include_bytes!("../../../fixtures/editions.binpb");
+    let schema = crate::schema::Schema::read("editions", set).unwrap();
+    let outage = schema.message("acme.next.v1.CarrierOutage").unwrap();
+    let check = |body: &[u8], expected: &str, n_problems: usize| {
+        let decoded = decode(body, &outage, &limits());
+        let json = decoded.to_json(None);
+        assert_eq!((&*compact(&json), decoded.problems.len()), (expected, n_problems));
+        assert_eq!(encode(&json, &outage, Some(body), None, &limits()).as_deref(), Ok(body));
+    };
+    check(b"\x10\x07", r#"{ "priority": 7 }"#, 0);
+    check(b"\x08\x07", r##"{ "carrier": { "#varint": "7" } }"##, 1);
+    let edited = |json: &str| encode(json, &outage, Some(b"\x10\x01"), None, &limits());
+    assert_eq!(edited(r#"{"priority": 7}"#).as_deref(), Ok(&b"\x10\x07"[..]));
+    assert!(edited(r#"{"carrier": 7}"#).is_err());
+}
