@@ -33,7 +33,7 @@ pub struct ClaimedRetry {
     pub is_edited: bool,
 }
 
-/// One claim of a retry. Others of it, earlier or later, have other numbers.
+/// One claim of a retry. Others of it have other numbers, but for one that was given back as if it had never been made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     pub letter: LetterId,

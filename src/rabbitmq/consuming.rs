@@ -273,11 +273,13 @@ impl Acknowledger {
 
     /// Acknowledges this delivery alone.
     pub async fn ack(&self, tag: u64) -> Result<(), SessionError> {
+        self.traffic.note();
         self.channel.basic_ack(tag, BasicAckOptions::default()).await.map_err(SessionError::lost)
     }
 
     /// Acknowledges this delivery and all before it.
     pub async fn ack_through(&self, tag: u64) -> Result<(), SessionError> {
+        self.traffic.note();
         let multiple = BasicAckOptions { multiple: true };
         self.channel.basic_ack(tag, multiple).await.map_err(SessionError::lost)
     }

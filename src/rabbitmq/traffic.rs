@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// When something was last delivered, acknowledged or worked at.
+/// When something was last delivered, acknowledged or put off.
 pub(super) struct Traffic(Mutex<Instant>);
 
 impl Default for Traffic {

@@ -11,7 +11,7 @@ use super::health::WorkerReport;
 
 /// The shortest wait after a round that failed, also of a worker whose rounds follow each other at once.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// The longest wait after a round that failed, of a worker that otherwise looks more often.
+/// The longest wait after a round that failed, of a worker that otherwise looks more often, and the longest first one of the others.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// How soon the next round begins.
@@ -102,7 +102,8 @@ impl Failures {
             tracing::warn!(worker, error, "work failed and is tried again");
             self.last = error;
         }
-        let wait = every.max(SHORTEST).saturating_mul(2_u32.saturating_pow(self.in_a_row)).min(LONGEST.max(every));
+        let first = every.clamp(SHORTEST, LONGEST);
+        let wait = first.saturating_mul(2_u32.saturating_pow(self.in_a_row)).min(LONGEST.max(every));
         self.in_a_row = self.in_a_row.saturating_add(1);
         wait
     }
@@ -192,6 +193,15 @@ mod tests {
         assert_eq!((wait(), wait()), (SHORTEST, SHORTEST * 2));
         (0..40).for_each(|_| _ = wait());
         assert_eq!(wait(), LONGEST);
+    }
+
+    /// It may be called often, and looks seldom by itself.
+    #[test]
+    fn what_looks_seldom_tries_again_soon_too() {
+        const MINUTE: Duration = Duration::from_secs(60);
+        let mut failures = Failures::reported_to(WorkerReport::default());
+        let waits = [(); 6].map(|()| failures.wait_after("patient", &"gone", MINUTE).as_secs());
+        assert_eq!(waits, [5, 10, 20, 40, 60, 60]);
     }
 
     #[tokio::test(start_paused = true)]

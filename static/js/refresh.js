@@ -39,8 +39,26 @@ const fetchMorphing = () =>
     document.head.append(script);
   }).catch(() => (morphing = null)));
 
+// One that nobody has changed, or is at, says what the page says now: else a note would be saved over one that was shown.
+const renew = (field, now) => {
+  if (field.name !== now?.name || field.innerHTML === now.innerHTML || isChanged(field)) return;
+  if (field === document.activeElement) return void catchUp(field);
+  // Options that are taken out of their select one by one are chosen in turn.
+  field.innerHTML = now.innerHTML;
+  if (field.matches("textarea")) field.value = field.defaultValue;
+};
+
+const renewWithin = (old, now) => {
+  const [fields, theirs] = [old, now].map((part) => [part, ...all("*", part)].filter((it) => it.matches("select, textarea")));
+  fields.forEach((field, place) => renew(field, theirs[place]));
+};
+
 const morph = (old, now) => {
-  const beforeNodeMorphed = (node) => !node.matches?.(FIELDS);
+  const beforeNodeMorphed = (node, next) => {
+    if (!node.matches?.(FIELDS)) return true;
+    renewWithin(node, next);
+    return false;
+  };
   Idiomorph.morph(old, now, { callbacks: { beforeNodeMorphed } });
   htmx.process(old);
 };
@@ -139,6 +157,12 @@ const update = (part, page) => {
   morph(part, now);
 };
 
+// Its text and figures go on, and what is pointed at or has the focus stays.
+const follow = async (part, text) => {
+  await fetchMorphing();
+  if (morphing && part.isConnected) update(part, new DOMParser().parseFromString(text, "text/html"));
+};
+
 const refresh = async () => {
   if (!one("[data-fresh]")) return;
   if (isAsking) return void (hasMissed = true);
@@ -198,10 +222,9 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { target, requestConfig } = detail;
   if (target.matches("[data-keeps-open]") && one("details[open], :focus", target)) detail.shouldSwap = false;
-  const buttons = isOwn(requestConfig) && all(".job-acts", target).find(isBusy);
-  if (!buttons) return;
+  if (!isOwn(requestConfig) || !all(".job-acts", target).some(isBusy)) return;
   detail.shouldSwap = false;
-  catchUp(buttons);
+  follow(target, detail.serverResponse);
 });
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {

@@ -51,10 +51,18 @@ fn last_failure(details: &str) -> Option<(&str, &str)> {
     starts.sort_unstable();
     let blocks = starts.into_iter().rev().filter_map(|start| details.get(start..));
     let first = details.split_once(": ").map(|(_, rest)| rest);
-    blocks.chain(first).find_map(|block| {
-        let (at, exception) = block.split_once(": ")?;
-        at.starts_with(|c: char| c.is_ascii_digit()).then_some((at, exception))
-    })
+    blocks.chain(first).find_map(failure)
+}
+
+/// Only the beginning is searched for the time: there may be a block at each line break of a long text.
+fn failure(block: &str) -> Option<(&str, &str)> {
+    const LONGEST_TIME: usize = 64;
+    if !block.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let (beginning, _) = block.split_at(block.floor_char_boundary(LONGEST_TIME));
+    let (at, _) = beginning.split_once(": ")?;
+    Some((at, block.strip_prefix(at)?.strip_prefix(": ")?))
 }
 
 /// The time is written as the culture of the process has it; the invariant one puts the month first. Where that may
@@ -104,6 +112,21 @@ mod tests {
         check("2 unhandled exceptions: 1: A: b\r\n\r\n2: C: d", Some(("2", "C: d")));
         check("nothing of the kind", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_time_is_short() {
+        let details = |time: &str| format!("1 unhandled exceptions: {time}: A: b");
+        assert!(last_failure(&details(&"1".repeat(62))).is_some());
+        assert_eq!(last_failure(&details(&"1".repeat(63))), None);
+        assert_eq!(last_failure(&details(&format!("1{}", "ä".repeat(40)))), None);
+    }
+
+    #[test]
+    fn what_begins_like_a_failure_everywhere_is_read_once() {
+        for block in ["\n\n", "\n\r\n", "\n\n1"] {
+            assert_eq!(last_failure(&block.repeat(1 << 19)), None);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! leave intake nearly all there is, and takes the newest letters first; the others follow when the storm is over.
 
 pub mod analyzer;
+mod splitting;
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,7 +41,7 @@ use crate::{
         split::GroupSplit,
     },
     metrics::Metrics,
-    store::{Enriched, PlaceInGroup, RuleFailure, Store, StoreError},
+    store::{Enriched, RuleFailure, Store, StoreError},
 };
 
 /// How soon a new letter is enriched, and how soon all are looked at again after a change.
@@ -49,8 +50,6 @@ const EVERY: Duration = Duration::from_millis(250);
 const AT_ONCE: u32 = 250;
 /// Batches of new letters until it is seen whether there is other work.
 const ROUNDS: u32 = 40;
-/// Until every process knows that a group was split: till then one that does not may put letters into it as before.
-const KNOWN_AFTER: Duration = Duration::from_secs(15);
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -94,7 +93,7 @@ impl Worker for Enrichment {
 impl Enrichment {
     /// Does what there is to do.
     pub async fn work(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
-        let edition = self.schemas.edition();
+        let edition = self.edition();
         for _ in 0..ROUNDS {
             if stop.is_cancelled() || self.enrich_new(edition, stop).await? < AT_ONCE as usize {
                 break;
@@ -102,10 +101,18 @@ impl Enrichment {
         }
         self.apply_rules(stop).await?;
         self.apply_splits(edition, stop).await?;
-        if self.so_far.named_with != Some(edition) && self.name_anew(edition, stop).await? {
+        if self.so_far.named_with.is_none() && self.name_anew(edition, stop).await? {
             self.so_far.named_with = Some(edition);
         }
         Ok(())
+    }
+
+    /// What letters are named with now. Where that is another one, not all will be named with the last: what is changed and taken
+    /// back at once has the same edition again.
+    fn edition(&mut self) -> i64 {
+        let edition = self.schemas.edition();
+        self.so_far.named_with = self.so_far.named_with.filter(|named_with| *named_with == edition);
+        edition
     }
 
     async fn enrich_new(&self, edition: i64, stop: &CancellationToken) -> Result<usize, StoreError> {
@@ -116,13 +123,13 @@ impl Enrichment {
 
     /// Goes on with the job of trying the rules on all letters that are not decided, if there is one. What a process that
     /// died has left of it is taken up where it stopped.
-    async fn apply_rules(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+    async fn apply_rules(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
         let claim = self.store.claim_job(APPLY_RULES, self.clock.now(), LEASE).await?;
         let Some((mut job, mut position)) = claim else { return Ok(()) };
         // They were perhaps changed in another process just now.
         self.rules.reload().await?;
         while !stop.is_cancelled() {
-            let edition = self.schemas.edition();
+            let edition = self.edition();
             // Newcomers first: somebody may be waiting for them.
             self.enrich_new(edition, stop).await?;
             let ids = self.store.undecided(position, AT_ONCE).await?;
@@ -139,37 +146,6 @@ impl Enrichment {
         }
         // Whoever is here next goes on at once.
         self.store.job_has_come_to(&job, position, self.clock.now()).await.map(drop)
-    }
-
-    /// Brings the letters of groups that were split into their parts. Who dies meanwhile has done no harm: it is begun again.
-    async fn apply_splits(&mut self, edition: i64, stop: &CancellationToken) -> Result<(), StoreError> {
-        if self.group_splits.in_force().is_empty() {
-            return Ok(());
-        }
-        while let Some(split) = self.store.split_to_apply().await? {
-            let is_known = self.clock.now().since(split.at) >= KNOWN_AFTER;
-            if !is_known && self.so_far.split.as_ref() == Some(&split) {
-                return Ok(());
-            }
-            self.group_splits.reload().await?;
-            let mut place = PlaceInGroup::FIRST;
-            loop {
-                // Newcomers first: somebody may be waiting for them.
-                self.enrich_new(edition, stop).await?;
-                let (ids, last) = self.store.letters_of_group(split.group, place, AT_ONCE).await?;
-                if stop.is_cancelled() || ids.is_empty() {
-                    break;
-                }
-                place = last;
-                self.enrich(&ids, edition, stop).await?;
-            }
-            if stop.is_cancelled() || !is_known {
-                self.so_far.split = Some(split).filter(|_| !stop.is_cancelled());
-                return Ok(());
-            }
-            self.store.split_is_applied(&split).await?;
-        }
-        Ok(())
     }
 
     /// Goes through all letters that were named with another edition, as a job that can be watched. After a crash what is

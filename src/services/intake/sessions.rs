@@ -156,7 +156,10 @@ impl<'a> Sessions<'a> {
             if is_forgotten && was_forgotten {
                 break;
             }
-            if session.is_silent(SILENCE) {
+            // Without a database it could not begin anew.
+            if session.is_silent(SILENCE)
+                && matches!(timeout(LOOK, self.intake.store.check_writable()).await, Ok(Ok(())))
+            {
                 return Ok(Over::Silent);
             }
             was_forgotten = is_forgotten;

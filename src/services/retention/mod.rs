@@ -100,13 +100,13 @@ impl Retention {
         self.store.forget_recent_retries(now.minus(self.groups.succeeded_after)).await?;
         let longest = self.policies.book().longest_span().saturating_add(MARGIN);
         while !stop.is_cancelled() && self.store.forget_sent_back(now.minus(longest), AT_ONCE).await? > 0 {}
-        self.store.forget_told(now.minus(TOLD)).await?;
-        self.store.forget_groups(now.minus(self.groups.keep)).await.map(drop)
+        self.store.forget_told(now.minus(TOLD)).await
     }
 
     /// Removes what nothing is counted in any more, and what nobody looks at any more, in batches.
     pub async fn tidy(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         self.store.forget_sessions(self.clock.now(), self.sessions).await?;
+        self.store.forget_groups(self.clock.now().minus(self.groups.keep)).await?;
         let old = self.clock.now().minus(SHOWN);
         while !stop.is_cancelled() && self.store.forget_facets(AT_ONCE).await? > 0 {}
         while !stop.is_cancelled() && self.store.forget_slices(AT_ONCE).await? > 0 {}

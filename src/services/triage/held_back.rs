@@ -212,8 +212,7 @@ impl Triage {
                 break;
             }
         }
-        let waits = self.store.has_waiting_letters(job).await?;
-        self.store.all_taken_back(job, waits.then(|| self.clock.now().plus(LOOK))).await
+        self.store.taken_back(job, self.clock.now().plus(LOOK)).await
     }
 }
 

@@ -37,10 +37,12 @@ impl Store {
         self.control(RESUME, id, entry).await
     }
 
-    /// All that a job had released and not sent is taken back.
-    pub async fn all_taken_back(&self, id: Uuid, next_at: Option<Timestamp>) -> Result<(), StoreError> {
-        const DONE: &str = "UPDATE jobs SET next_at = $1 WHERE id = $2 AND state IN ('paused', 'cancelled', 'stopped')";
-        let next_at = next_at.map(Timestamp::as_micros);
+    /// What a job had released and not sent is taken back, as far as it was not being sent; if any is left it is looked at again
+    /// at that time.
+    pub async fn taken_back(&self, id: Uuid, next_at: Timestamp) -> Result<(), StoreError> {
+        const DONE: &str = "UPDATE jobs SET next_at = CASE WHEN EXISTS (SELECT 1 FROM retries WHERE job_id = jobs.id)
+            THEN CAST($1 AS BIGINT) END WHERE id = $2 AND state IN ('paused', 'cancelled', 'stopped')";
+        let next_at = next_at.as_micros();
         on!(self.db.writer(), |pool| sqlx::query(DONE).bind(next_at).bind(id).execute(pool).await.map(drop)?);
         Ok(())
     }

@@ -82,10 +82,4 @@ impl StoreReader {
         });
         Ok(rows.into_iter().map(|(job, count)| (job, count.unsigned_abs())).collect())
     }
-
-    /// Whether letters of a job wait.
-    pub async fn has_waiting_letters(&self, job: Uuid) -> Result<bool, StoreError> {
-        const LOOK: &str = "SELECT EXISTS (SELECT 1 FROM retries WHERE job_id = $1)";
-        Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(LOOK).bind(job).fetch_one(pool).await?))
-    }
 }

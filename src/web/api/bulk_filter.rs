@@ -28,13 +28,13 @@ use crate::{
     },
 };
 
-/// The words of `GET letters` but for `sort`, `limit` and `cursor`.
+/// The words of `GET letters` but for `sort`, `column`, `limit` and `cursor`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub struct BulkFilter(BTreeMap<String, Value>);
 
 /// What a list may say besides, which is nothing that letters are filtered by.
-const NO_FILTER: [&str; 3] = ["sort", "limit", "cursor"];
+const NO_FILTER: [&str; 4] = ["sort", "column", "limit", "cursor"];
 
 /// What a filter may say.
 fn words() -> impl Iterator<Item = &'static str> {
@@ -77,7 +77,9 @@ impl BulkFilter {
     /// The letters that it lets through at this moment. Where it says nothing of the status, those that take the command, as
     /// far as that is known.
     pub fn read(&self, command: Option<&Command>, now: Timestamp) -> Result<LetterFilter, WebError> {
-        let mut pairs = Pairs::exact(self.0.iter().flat_map(words_of));
+        // Alone it would let everything through.
+        let (others, said): (Vec<_>, Vec<_>) = self.0.iter().partition(|(name, _)| NO_FILTER.contains(&name.as_str()));
+        let mut pairs = Pairs::exact(said.into_iter().flat_map(words_of));
         let searched = match LetterQuery::of_search(&pairs).search.as_ref().map(SearchText::parsed) {
             Some(Err(mistakes)) => search::refused(&Place::field("filter.q"), mistakes),
             _ => Ok(()),
@@ -88,7 +90,9 @@ impl BulkFilter {
         }
         let mut gathered = Gathered::default();
         let query = gathered.take(LetterQuery::take(&mut pairs));
-        gathered.take(pairs.finish(&words().collect::<Vec<_>>().join(", ")));
+        let known = words().collect::<Vec<_>>().join(", ");
+        gathered.take(pairs.finish(&known));
+        gathered.take(Pairs::exact(others.into_iter().flat_map(words_of)).finish(&known));
         WebError::both(gathered.end().map_err(within_filter), searched)?;
         let mut filter = query.filter(now);
         if query.leaves_status_open() && filter.statuses.is_empty() {
@@ -138,6 +142,16 @@ mod tests {
         for json in ["{}", r#"{"q": ""}"#, r#"{"q": " "}"#, "{\"q\": \"\u{3000}\\n\"}", r#"{"queue": "a", "q": "\t"}"#]
         {
             assert!(read(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_no_letter_is_filtered_by_is_refused() {
+        for (name, value) in
+            [("column", r#""payload.a""#), ("sort", r#""oldest""#), ("limit", "5"), ("cursor", r#""x""#)]
+        {
+            let error = read(&format!(r#"{{"{name}": {value}}}"#)).expect_err(name);
+            assert!(error.contains(&format!("filter.{name}: there is no such parameter; there are q, ")), "{error}");
         }
     }
 

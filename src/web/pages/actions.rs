@@ -23,7 +23,7 @@ use crate::{
         error::{WebError, codes::FaultCode},
         input::FormPairs,
         orders::letters::{Action, Order},
-        query::{LetterQuery, Pairs},
+        query::{LetterQuery, Pairs, Parameters, borrowed, further},
         state::AppState,
         view::report,
         visitor::CurrentUser,
@@ -42,10 +42,11 @@ pub async fn act(
     }
     let back = take_back(&mut pairs)?;
     let ids = take_ids(&mut pairs)?;
+    let order = Order::take(&mut pairs)?;
     if let Some(all) = asked {
-        return Ok(ask_about(&ids, all, back, &headers));
+        return Ok(ask_about(&ids, AskedFrom::of(all, order), back, &headers));
     }
-    let command = Order::take(&mut pairs)?.command(Action::ALL, &app)?;
+    let command = order.command(Action::ALL, &app)?;
     let toast = if ids.is_empty() {
         Toast::failed("No dead letter is selected.")
     } else {
@@ -62,7 +63,7 @@ fn read_action(field: &str, word: &str) -> Result<BulkAction, WebError> {
 const MOST_PICKED: usize = 100;
 
 /// Asks about letters that were picked, with all that can be said of a retry of many.
-fn ask_about(ids: &[LetterId], all: BulkAction, back: String, headers: &HeaderMap) -> Response {
+fn ask_about(ids: &[LetterId], asked: AskedFrom, back: String, headers: &HeaderMap) -> Response {
     let ids: Vec<String> = ids.iter().map(LetterId::to_string).collect();
     let refused = match ids.len() {
         0 => Some("No dead letter is selected.".to_owned()),
@@ -74,7 +75,7 @@ fn ask_about(ids: &[LetterId], all: BulkAction, back: String, headers: &HeaderMa
     }
     let search = format!("id:{}", ids.join(","));
     let picked = LetterQuery { search: search.parse().ok(), ..LetterQuery::default() };
-    lead_to(&letters_all::address(&picked, &AskedFrom { all: Some(all), back: Some(back) }), headers)
+    lead_to(&letters_all::address(&picked, &AskedFrom { back: Some(back), ..asked }), headers)
 }
 
 /// Asks about all letters of a list, of which the page shows some.
@@ -84,14 +85,12 @@ fn ask_about_all(
     pairs: &mut Pairs,
     headers: &HeaderMap,
 ) -> Result<Response, WebError> {
-    let all = match asked {
-        Some(all) => all,
-        None => read_action("action", &pairs.take("action")?.unwrap_or_default())?,
-    };
+    let order = Order::take(pairs)?;
+    let all = asked.map_or_else(|| read_action("action", &order.action), Ok)?;
     let query = list.strip_prefix("/letters").filter(|query| query.is_empty() || query.starts_with('?'));
     let query = query.ok_or_else(|| WebError::bad_request("matching: it takes the address of a list"))?;
-    let ((name, word), and) = (all.as_pair(), if query.is_empty() { '?' } else { '&' });
-    Ok(lead_to(&format!("/letters/all{query}{and}{name}={word}"), headers))
+    let asked = AskedFrom::of(all, order).pairs();
+    Ok(lead_to(&further(&format!("/letters/all{query}"), borrowed(&asked)), headers))
 }
 
 fn take_ids(pairs: &mut Pairs) -> Result<Vec<LetterId>, WebError> {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use amqp_message::{time::Timestamp, word_enum};
 use payload_codec::json::MergePatch;
 
-use super::{bulk_preview::take_until, toast::Toast};
+use super::{bulk_preview::take_until, choices::Choice, toast::Toast};
 use crate::{
     crash_point,
     domain::{
@@ -19,7 +19,7 @@ use crate::{
     web::{
         error::WebError,
         orders::{
-            letters::{Action, Order, read_merge_patch},
+            letters::{Action, BY_RULES, Order, read_merge_patch},
             pacing::PacingOrder,
         },
         query::{Pairs, described::described, form, parameters},
@@ -57,6 +57,15 @@ impl BulkAction {
             Self::Importance => Command::SetImportance(Importance::Normal),
         }
     }
+
+    /// What an order says that can still be chosen where it is asked about: when, or which importance.
+    pub fn chosen(self, order: Order) -> Option<String> {
+        match self {
+            Self::Retry => order.delay.filter(|delay| delay != NOW),
+            Self::Importance => order.importance.map(|word| word.unwrap_or_else(|| BY_RULES.to_owned())),
+            Self::Reopen | Self::Discard => None,
+        }
+    }
 }
 
 parameters! {
@@ -90,6 +99,23 @@ impl Confirmed {
     }
 }
 
+/// What sends at once, which is what a retry does that says nothing.
+const NOW: &str = "now";
+
+/// When a retry is to go back, as choices. A time that is chosen without being offered comes first.
+pub fn delays(chosen: &str) -> Vec<Choice> {
+    const OFFERED: [(&str, &str); 5] =
+        [(NOW, NOW), ("1m", "in 1 min"), ("10m", "in 10 min"), ("1h", "in 1 h"), ("tomorrow", "tomorrow 09:00 UTC")];
+    let is_offered = chosen.is_empty() || OFFERED.iter().any(|(value, _)| *value == chosen);
+    let own = (!is_offered).then(|| (chosen, format!("in {chosen}")));
+    let offered = OFFERED.iter().map(|(value, label)| (*value, (*label).to_owned()));
+    own.into_iter().chain(offered).map(|(value, label)| choice(value, label, chosen)).collect()
+}
+
+fn choice(value: &str, label: String, chosen: &str) -> Choice {
+    Choice { value: value.to_owned(), label, is_selected: value == chosen }
+}
+
 /// All letters that it is about, and how they are called.
 pub struct BulkTarget {
     /// The one status that all of them have.
@@ -120,6 +146,8 @@ pub struct Confirmation {
     pub is_retry: bool,
     pub question: String,
     pub consequence: &'static str,
+    /// The delay or importance that is chosen at first; empty for the first that is offered.
+    pub chosen: String,
     pub whole: BulkTarget,
     /// What a retry would meet, where it can be held back.
     pub preflight: Option<PreflightView>,
@@ -131,6 +159,15 @@ impl Confirmation {
     /// Whether whoever asks may edit what is sent.
     pub fn may_edit(&self) -> bool {
         self.is_retry && Visitor::need(Right::Payload).is_ok()
+    }
+
+    pub fn delays(&self) -> Vec<Choice> {
+        delays(&self.chosen)
+    }
+
+    pub fn importances(&self) -> Vec<Choice> {
+        let words = self.whole.importances.iter().map(|importance| importance.as_str()).chain([BY_RULES]);
+        words.map(|word| choice(word, word.to_owned(), &self.chosen)).collect()
     }
 
     pub fn new(all: BulkAction, whole: BulkTarget) -> Self {
@@ -178,6 +215,7 @@ impl Confirmation {
             is_retry: all == BulkAction::Retry && whole.status != Status::Scheduled,
             question,
             consequence,
+            chosen: String::new(),
             whole,
             preflight: None,
             frozen,
@@ -199,7 +237,11 @@ const PATIENCE: Duration = crash_point::patience(Duration::from_secs(3));
 
 /// Does it in the background, and reports the result so far.
 pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebError> {
-    let (command, status) = (bulk.command.clone(), bulk.filter.statuses.first().copied());
+    let command = bulk.command.clone();
+    let status = match &*bulk.filter.statuses {
+        [one] => Some(*one),
+        _ => None,
+    };
     let can_undo = bulk.can_be_undone();
     let ended = background::begin(app, bulk).await?.ended;
     let ended: Option<Result<Job, StoreError>> = tokio::time::timeout(PATIENCE, ended).await.ok().and_then(Result::ok);

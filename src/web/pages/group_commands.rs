@@ -109,7 +109,7 @@ fn of_letters(action: &str) -> Option<BulkAction> {
 /// The page that asks once more.
 fn about_letters(groups: Vec<GroupId>, all: BulkAction, back: String) -> String {
     let query = LetterQuery { groups, statuses: Some(vec![Status::Open]), ..LetterQuery::default() };
-    letters_all::address(&query, &AskedFrom { all: Some(all), back: Some(back) })
+    letters_all::address(&query, &AskedFrom { all: Some(all), back: Some(back), ..AskedFrom::default() })
 }
 
 fn tell(command: &GroupCommand, report: &GroupReport, at: amqp_message::time::Timestamp) -> Toast {

@@ -29,8 +29,8 @@ use crate::{
     web::{
         error::WebError,
         input::{FormPairs, QueryPairs},
-        orders::letters::Action,
-        query::{LetterQuery, Listed, Parameters, form, parameters},
+        orders::letters::{Action, Order},
+        query::{LetterQuery, Listed, Parameters, borrowed, form, parameters},
         shared::search,
         state::AppState,
         view::{group, number, preflight::PreflightView, text},
@@ -45,6 +45,8 @@ parameters! {
     /// What is about to be done with all of them, and where it was asked.
     pub AskedFrom {
         "all" all: Option<BulkAction> as form::One,
+        /// The delay or importance that was chosen there.
+        "chosen" chosen: Option<String> as form::One,
         /// The list of letters, if that is not said.
         "back" back: Option<String> as form::One,
     }
@@ -77,7 +79,7 @@ pub async fn show(
     let facets = app.store().counts_overall().await?;
     let back = asked.way_back(&list)?;
     let confirmation = confirmation(&app, all, (&list, asked), &user, now).await?;
-    let here = AskedFrom { all: Some(all), back: asked.back.clone() };
+    let here = AskedFrom { all: Some(all), ..asked.clone() };
     let is_of_groups = back.starts_with("/groups");
     let (page, list_name) = if is_of_groups { (Page::Groups, "Error groups") } else { (Page::Letters, "Dead letters") };
     let page = AllPage {
@@ -117,6 +119,11 @@ pub async fn act(
 }
 
 impl AskedFrom {
+    /// With what its order says that can still be chosen.
+    pub fn of(all: BulkAction, order: Order) -> Self {
+        Self { all: Some(all), chosen: all.chosen(order), back: None }
+    }
+
     /// Where one is again when it is done, or left.
     fn way_back(&self, list: &LetterQuery) -> Result<String, WebError> {
         match &self.back {
@@ -129,9 +136,7 @@ impl AskedFrom {
 
 /// The page that asks, for a list.
 pub fn address(list: &LetterQuery, asked: &AskedFrom) -> String {
-    let all = asked.all.map(BulkAction::as_pair);
-    let back = asked.back.as_deref().map(|back| ("back", back));
-    let href = list.href_with(&all.into_iter().chain(back).collect::<Vec<_>>());
+    let href = list.href_with(&borrowed(&asked.pairs()).collect::<Vec<_>>());
     href.replacen("/letters", "/letters/all", 1)
 }
 
@@ -184,7 +189,7 @@ async fn confirmation(
         count,
         of: text::shortened(&text::one_line(&meant(app, &filter, count).await?), MEANT),
         needs_queue: !preflight.queues.iter().any(|queue| queue.letters > 0),
-        post: address(list, &AskedFrom { all: None, back: asked.back.clone() }),
+        post: address(list, &AskedFrom { back: asked.back.clone(), ..AskedFrom::default() }),
         fields: Vec::new(),
         until: now.as_micros(),
         cancel: asked.way_back(list)?,
@@ -197,7 +202,8 @@ async fn confirmation(
         BulkAction::Importance => "Set the importance of",
     };
     let question = format!("{verb} {} {}?", number::thousands(count), whole.of);
-    let confirmation = Confirmation { question, ..Confirmation::new(all, whole) };
+    let chosen = asked.chosen.clone().unwrap_or_default();
+    let confirmation = Confirmation { question, chosen, ..Confirmation::new(all, whole) };
     let preflight = (all == BulkAction::Retry).then(|| PreflightView::new(&preflight));
     Ok(Some(Confirmation { preflight, ..confirmation }))
 }

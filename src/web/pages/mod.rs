@@ -40,6 +40,7 @@ mod letter;
 mod letter_links;
 mod letters;
 mod letters_all;
+mod line_breaks;
 mod list;
 mod mapping_commands;
 mod mapping_form;

@@ -220,6 +220,18 @@ mod tests {
         check("until=2026-11-21&limit=7", "?until=2026-11-21T00:00:00Z&limit=7");
     }
 
+    /// What is blank is no search, but a name; it never means everything.
+    #[test]
+    fn a_blank_name_is_a_name() {
+        let check = |text: &str, canonical: &str| {
+            let read = LetterQuery::read(Pairs::parse(text.as_bytes()).without_blanks());
+            assert_eq!(read.map(|query| query.href()).ok().as_deref(), Some(canonical), "{text}");
+        };
+        check("q=+&queue_glob=+&type_glob=%09&since=+&until=+&queue=&type=", "/letters");
+        check("queue=+&type=+&broker=++", "/letters?broker=++&queue=+&type=+");
+        assert!(LetterQuery::read(Pairs::parse(b"importance=+").without_blanks()).is_err());
+    }
+
     #[test]
     fn what_is_unknown_is_refused_with_what_it_takes() {
         let check = |text, part: &str| {

@@ -25,9 +25,13 @@ impl Pairs {
         Self { left, faults: Vec::new() }
     }
 
-    /// The same without blank values: of a filter they are what is left of a word that was taken out.
+    /// The same without blank values of what is typed: they are what is left of a word that was taken out. A name may be
+    /// blank, and a page of one must not become that of all.
     pub fn without_blanks(mut self) -> Self {
-        self.left.retain(|(_, value)| !value.trim().is_empty());
+        /// Beside patterns, what cannot be blank.
+        const TYPED: [&str; 4] = ["q", "subject", "since", "until"];
+        let is_typed = |name: &str| TYPED.contains(&name) || name.ends_with("_glob");
+        self.left.retain(|(name, value)| !value.trim().is_empty() || !is_typed(name));
         self
     }
 

@@ -291,3 +291,45 @@ async fn an_importance_is_given_back_to_the_rules_on_every_page_that_sets_it() {
         }
     }
 }
+
+/// What is chosen in the bar above a list is chosen in the question that one of its buttons leads to.
+#[tokio::test]
+async fn what_was_chosen_is_chosen_in_the_question() {
+    let (desk, id, _) = a_letter(Status::Open).await;
+    let (id, chosen) = (id.to_string(), ".form-choice option[selected]");
+    let check = async |asked: &[(&str, &str)], expected: &[&str]| {
+        let about = [asked, &[("back", "/letters")]].concat();
+        let question = submit(&desk, ACTIONS, &about).await.expect(303).header("location").to_owned();
+        let page = desk.page(&question).await;
+        let options: Vec<_> = page.all(chosen).into_iter().map(super::answer::words).collect();
+        assert_eq!(options, expected, "{question}");
+    };
+    for about in [[("matching", "/letters"), ("action", "retry")], [("id", &*id), ("ask", "retry")]] {
+        for (delay, label) in [("1h", "in 1 h"), ("tomorrow", "tomorrow 09:00 UTC"), ("2h", "in 2h")] {
+            check(&[&about[..], &[("delay", delay), ("importance", "critical")]].concat(), &[label]).await;
+        }
+        check(&[&about[..], &[("delay", "now")]].concat(), &[]).await;
+    }
+    let matching = ("matching", "/letters?importance=normal");
+    for word in ["low", "rules"] {
+        check(&[matching, ("action", "importance"), ("delay", "1h"), ("importance", word)], &[word]).await;
+    }
+    check(&[matching, ("action", "discard"), ("delay", "1h"), ("importance", "low")], &[]).await;
+}
+
+#[tokio::test]
+async fn a_retry_of_all_that_match_waits_as_long_as_was_chosen() {
+    let (desk, id, _) = a_letter(Status::Open).await;
+    let asked = [("matching", "/letters"), ("action", "retry"), ("delay", "1h"), ("back", "/letters")];
+    let question = submit(&desk, ACTIONS, &asked).await.expect(303).header("location").to_owned();
+    Form::of(&desk.page(&question).await, "Retry 1").press(&desk).await;
+    assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T13:00:00.000000Z");
+}
+
+#[tokio::test]
+async fn what_was_discarded_is_not_said_to_have_waited() {
+    let (desk, id, _) = a_letter(Status::Discarded).await;
+    let page = Form::of(&desk.page("/letters/all?status=all&all=reopen").await, "Reopen 1").press(&desk).await;
+    assert_eq!(desk.status(id).await, Status::Open);
+    assert!(page.words(".toast-box p").contains("Reopened 1 dead letter."), "{}", page.words(".toast-box"));
+}

@@ -24,7 +24,9 @@ use super::{
     dead::{NOON, dead_in},
     desk::{Desk, MAIN},
     payload::{ACCOUNT, bring_lab},
+    run::PATIENCE,
 };
+use crate::support::process::wait_until;
 
 /// Works as dlo does after every change.
 struct Worker {
@@ -118,6 +120,32 @@ async fn a_mapping_names_letters_until_it_is_taken_back_but_never_over_a_person(
     worker.work().await;
     assert_eq!(named(&desk, first).await, (None, None));
     assert_eq!(named(&desk, second).await, as_what("lab.v1.Said", "manual"));
+}
+
+/// What is taken back has the edition that all were named with before.
+#[tokio::test]
+async fn a_mapping_that_is_taken_back_at_once_names_nothing() {
+    const LETTERS: usize = 600;
+    let desk = Desk::open().await;
+    bring_lab(&desk).await;
+    let mut worker = Worker::of(&desk);
+    let letters = desk.receive_all(MAIN, (0..LETTERS).map(|_| dead_in("doors").body("{}")).collect()).await;
+    worker.work().await;
+    let as_before = desk.schemas.edition();
+    let mapping = json!({"queue": "doors", "message_type": "lab.v1.DoorOpened"});
+    let mapping = desk.call(Method::POST, "/api/v1/mappings", &mapping).await.expect(201).json();
+    let stop = CancellationToken::new();
+    let some_are_named = async || desk.store.count_named_otherwise(as_before).await.unwrap() > 0;
+    let taking_back = async {
+        wait_until("some to be named", PATIENCE, some_are_named).await;
+        stop.cancel();
+    };
+    tokio::join!(async { worker.enrichment.work(&stop).await.unwrap() }, taking_back);
+    let mapping = format!("/api/v1/mappings/{}", mapping["id"].as_str().unwrap());
+    desk.call(Method::DELETE, &mapping, &json!({})).await.expect(204);
+    worker.work().await;
+    assert_eq!(desk.store.count_named_otherwise(as_before).await.unwrap(), 0);
+    assert_eq!(named(&desk, letters[0]).await, (None, None));
 }
 
 #[tokio::test]

@@ -94,10 +94,14 @@ fn last_string_after(text: &str, name: &str) -> Option<String> {
     places.filter_map(|(at, _)| string(text.get(at.checked_add(name.len())?..)?)).next()
 }
 
-/// Its length is in bytes, so that quotes inside need no escape.
+/// Its length is in bytes, so that quotes inside need no escape. Digits without end are not followed: a text may begin
+/// like this in very many places.
 fn string(text: &str) -> Option<String> {
-    let (length, rest) = text.strip_prefix("s:")?.split_once(":\"")?;
-    let length: usize = length.parse().ok()?;
+    const MOST_DIGITS: usize = 10;
+    let rest = text.strip_prefix("s:")?;
+    let digits = rest.bytes().take(MOST_DIGITS).take_while(u8::is_ascii_digit).count();
+    let (length, rest) = rest.split_at_checked(digits)?;
+    let (length, rest): (usize, _) = (length.parse().ok()?, rest.strip_prefix(":\"")?);
     let found = rest.get(..length)?;
     rest.get(length..)?.starts_with('"').then(|| found.to_owned())
 }
@@ -189,6 +193,28 @@ mod tests {
         assert_eq!(without_stamps(retried(2).as_bytes()).as_ref(), Some(&message));
         assert_eq!(without_stamps(BASE64_STANDARD.encode(failed()).as_bytes()), Some(message));
         assert_eq!(without_stamps(b"O:8:\"stdClass\":0:{}"), None);
+    }
+
+    #[test]
+    fn a_string_has_its_length_before_it() {
+        fn check(text: &str, expected: Option<&str>) {
+            assert_eq!(string(text).as_deref(), expected, "{text}");
+        }
+        check("s:3:\"a\"b\";", Some("a\"b"));
+        check("s:0000000003:\"abc\";", Some("abc"));
+        check("s:00000000003:\"abc\";", None);
+        check("s:2:\"abc\";", None);
+        check("s:1:\"ä\";", None);
+        check("s:3:abc", None);
+        check("s::\"\";", None);
+        check("N;s:3:\"abc\";", None);
+    }
+
+    #[test]
+    fn what_begins_like_a_string_everywhere_is_read_once() {
+        let text = "exceptionClass\";s:".repeat(1 << 18);
+        assert_eq!(last_string_after(&text, "exceptionClass\";"), None);
+        assert_eq!(last_string_after(&text.replace("s:", "s:12"), "exceptionClass\";"), None);
     }
 
     #[test]

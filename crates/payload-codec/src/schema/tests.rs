@@ -499,6 +499,12 @@ fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gz, bytes).unwrap();
+    gz.finish().unwrap()
+}
+
 #[test]
 fn uploads_are_taken_for_what_they_are() {
     let set = fixture("editions.binpb");
@@ -511,11 +517,9 @@ fn uploads_are_taken_for_what_they_are() {
             (found, expected) => panic!("{name:?}: {found:?}, not {expected:?}"),
         }
     };
-    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut gz, &set).unwrap();
     check(vec![upload("a.binpb", &set)], Ok(Some(&set)));
     check(vec![upload("image", &set)], Ok(Some(&set)));
-    check(vec![upload("a.binpb.gz", &gz.finish().unwrap())], Ok(Some(&set)));
+    check(vec![upload("a.binpb.gz", &gzipped(&set))], Ok(Some(&set)));
     check(vec![upload("a.zip", &zipped(&[("x/a.binpb", &set), ("readme.md", b"x")]))], Ok(Some(&set)));
     check(vec![upload("a.proto", source)], Ok(None));
     check(vec![upload("", b"// c\nsyntax = \"proto3\"; message A {}")], Ok(None));
@@ -539,4 +543,18 @@ fn archives_unpack_to_no_more_than_is_read() {
     let half = vec![b' '; limits::SOURCE_BYTES / 2 + 1];
     let both = zipped(&[("a.proto", &half), ("b.proto", &half)]);
     assert!(unpack(vec![upload("a.zip", &both)]).unwrap_err()[0].to_string().contains("larger"), "all together");
+}
+
+#[test]
+fn all_files_of_an_upload_unpack_to_no_more_than_is_read_together() {
+    let check = |files: [Upload; 2], what: &str| {
+        let problems = unpack(files.into()).unwrap_err();
+        assert!(problems[0].to_string().contains("Unpacked it is larger"), "{what}: {}", problems[0]);
+    };
+    let half = vec![b' '; limits::SOURCE_BYTES / 2 + 1];
+    let (gz, archive) = (gzipped(&half), zipped(&[("a.proto", &half)]));
+    check([upload("a.proto.gz", &gz), upload("b.proto.gz", &gz)], "two gzipped");
+    check([upload("a.zip", &archive), upload("b.zip", &archive)], "two archives");
+    check([upload("a.zip", &archive), upload("b.proto.gz", &gz)], "one of each");
+    check([upload("a.proto", &half), upload("b.proto.gz", &gz)], "beside a plain one");
 }

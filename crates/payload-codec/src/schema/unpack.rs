@@ -7,7 +7,7 @@ use zip::ZipArchive;
 
 use super::{
     compile::compile,
-    limits::{self, SET_BYTES, SOURCE_BYTES},
+    limits::{self, SOURCE_BYTES},
     problem::SchemaProblem,
     source::Source,
 };
@@ -30,9 +30,9 @@ const TAKES: &str = "It takes a FileDescriptorSet as `protoc --include_imports -
 /// # Errors
 /// Everything that is wrong with them.
 pub fn unpack(files: Vec<Upload>) -> Result<Vec<u8>, Vec<SchemaProblem>> {
-    let mut unpacked = Vec::new();
+    let (mut unpacked, mut left) = (Vec::new(), SOURCE_BYTES);
     for file in files {
-        unpacked.extend(opened(file).map_err(|problem| vec![problem])?);
+        unpacked.extend(opened(file, &mut left).map_err(|problem| vec![problem])?);
     }
     let (sources, mut sets): (Vec<Upload>, Vec<Upload>) = unpacked.into_iter().partition(is_source);
     match (sources.is_empty(), sets.pop()) {
@@ -58,20 +58,21 @@ fn refuse<T>(what: &str, remedy: &str) -> Result<T, Vec<SchemaProblem>> {
     Err(vec![SchemaProblem::new(what, remedy)])
 }
 
-/// Its contents, where it is an archive; itself otherwise.
-fn opened(file: Upload) -> Result<Vec<Upload>, SchemaProblem> {
+/// Its contents, where it is an archive; itself otherwise. `left` bounds what all files of an upload unpack to.
+fn opened(file: Upload, left: &mut usize) -> Result<Vec<Upload>, SchemaProblem> {
     if file.bytes.starts_with(b"PK\x03\x04") || file.bytes.starts_with(b"PK\x05\x06") {
-        return entries(&file);
+        return entries(&file, left);
     }
     if file.bytes.starts_with(&[0x1f, 0x8b]) {
-        let bytes =
-            read_at_most(GzDecoder::new(&*file.bytes), SET_BYTES).map_err(|problem| problem.in_file(&file.name))?;
+        let bytes = read_at_most(GzDecoder::new(&*file.bytes), left).map_err(|problem| problem.in_file(&file.name))?;
         return Ok(vec![Upload { name: file.name.trim_end_matches(".gz").to_owned(), bytes }]);
     }
+    // It is in memory already. One that is too large is refused later, for what it is.
+    *left = left.saturating_sub(file.bytes.len());
     Ok(vec![file])
 }
 
-fn entries(archive: &Upload) -> Result<Vec<Upload>, SchemaProblem> {
+fn entries(archive: &Upload, left: &mut usize) -> Result<Vec<Upload>, SchemaProblem> {
     let broken = |why: &dyn std::fmt::Display| {
         SchemaProblem::new(format!("The archive cannot be read: {why}."), "Pack it anew as a plain zip.")
             .in_file(&archive.name)
@@ -80,7 +81,7 @@ fn entries(archive: &Upload) -> Result<Vec<Upload>, SchemaProblem> {
     if zip.len() > limits::FILES {
         return Err(broken(&format!("it has {} entries, {} are the most", zip.len(), limits::FILES)));
     }
-    let (mut files, mut left) = (Vec::new(), SOURCE_BYTES);
+    let mut files = Vec::new();
     for index in 0..zip.len() {
         let entry = zip.by_index(index).map_err(|error| broken(&error))?;
         let name = entry.name().map_err(|error| broken(&error))?.replace('\\', "/");
@@ -88,7 +89,6 @@ fn entries(archive: &Upload) -> Result<Vec<Upload>, SchemaProblem> {
             continue;
         }
         let bytes = read_at_most(entry, left).map_err(|problem| problem.in_file(&name))?;
-        left = left.saturating_sub(bytes.len());
         files.push(Upload { name, bytes });
     }
     Ok(files)
@@ -105,13 +105,14 @@ pub fn is_set_name(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
-/// Never unpacks more than `limit` bytes, however small the archive is.
-fn read_at_most(reader: impl Read, limit: usize) -> Result<Vec<u8>, SchemaProblem> {
+/// Never unpacks more than the bytes that are `left`, however small the archive is.
+fn read_at_most(reader: impl Read, left: &mut usize) -> Result<Vec<u8>, SchemaProblem> {
     let mut bytes = Vec::new();
-    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let most = u64::try_from(*left).unwrap_or(u64::MAX).saturating_add(1);
     let read = reader.take(most).read_to_end(&mut bytes);
     read.map_err(|error| SchemaProblem::new(format!("It cannot be unpacked: {error}."), "Pack it anew."))?;
-    if bytes.len() <= limit {
+    if let Some(rest) = left.checked_sub(bytes.len()) {
+        *left = rest;
         return Ok(bytes);
     }
     let what = format!("Unpacked it is larger than the {SOURCE_BYTES} bytes that are read.");

@@ -3,7 +3,10 @@
 //! Only members whose name says that the message is in them are looked at: tokens and keys are often base64 of
 //! something as well, and there the object itself is the message.
 
+use std::collections::HashSet;
+
 use super::{
+    super::escaping,
     Decoded,
     hole::{Filling, Hole},
     json_object::JsonObject,
@@ -25,16 +28,19 @@ const RARE: f64 = 4.0;
 /// Undoes it, and says in which member it was.
 pub(in super::super) fn decode(body: &[u8]) -> Option<Decoded<(String, Hole)>> {
     let object = JsonObject::read(body, "")?;
-    let named = |name: &&str| NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
-    object.names().filter(named).find_map(|name| member(&object, name, body))
+    let is_known = |name: &str| NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let mut tried = HashSet::new();
+    // Of members of one name the first counts.
+    let mut members = object.members().filter(|(name, _)| is_known(name) && tried.insert(*name));
+    members.find_map(|(name, value)| member(&object, name, value, body))
 }
 
-fn member(object: &JsonObject, name: &str, body: &[u8]) -> Option<Decoded<(String, Hole)>> {
-    let (text, escaping) = object.string(name)?;
+fn member(object: &JsonObject, name: &str, value: &str, body: &[u8]) -> Option<Decoded<(String, Hole)>> {
+    let (text, escaping) = escaping::read(value)?;
     if text.len() < MIN_CHARS || text.contains(char::is_whitespace) {
         return None;
     }
-    let hole = object.hole(object.get(name)?, Filling::Text(escaping))?;
+    let hole = object.hole(value, Filling::Text(escaping))?;
     let around = text::nats(hole.before.as_bytes())? + text::nats(hole.after.as_bytes())?;
     let is_irregular = hole.is_irregular(text.as_bytes(), body);
     let decoded = Decoded::new((name.to_owned(), hole), text.into_bytes(), around + RARE);

@@ -35,8 +35,9 @@ impl<'a> JsonObject<'a> {
         self.members.iter().find(|(its_name, _)| its_name == name).map(|(_, value)| *value)
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(name, _)| name.as_str())
+    /// Names and values in order, duplicates included.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.members.iter().map(|(name, value)| (name.as_str(), *value))
     }
 
     /// The text of a member that is a string, and the manner in which it is written.
@@ -57,7 +58,7 @@ impl<'a> JsonObject<'a> {
     }
 }
 
-/// Names and values in order, duplicates included.
+/// As [`JsonObject::members`] gives them.
 struct Members<'a>(Vec<(String, &'a str)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

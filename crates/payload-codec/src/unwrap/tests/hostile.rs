@@ -61,6 +61,16 @@ fn a_zstd_window_larger_than_bodies_is_refused() {
 }
 
 #[test]
+fn a_member_that_stands_there_many_times_is_read_once() {
+    let long = "a".repeat(1 << 20);
+    let twins = r#""data":"CghvcmQtMTA0MhAD","#.repeat(100_000);
+    let body = |last: &str| format!(r#"{{"data":"{long} a",{twins}"{last}":"CghvcmQtMTA0MhAD"}}"#).into_bytes();
+    assert_eq!(summary(&automatic(&body("data"))), ": json", "the first of them counts");
+    let member = with_mode(&body("Data"), &UnwrapMode::Exactly(vec![Kind::JsonMember]));
+    assert_eq!(member.payload(), b"CghvcmQtMTA0MhAD", "another name is another member");
+}
+
+#[test]
 fn encodings_without_end_are_undone_to_a_depth() {
     let mut body = b"\n\x08ord-1042\x10\x03".to_vec();
     for _ in 0..12 {
