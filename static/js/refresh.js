@@ -39,10 +39,11 @@ const fetchMorphing = () =>
     document.head.append(script);
   }).catch(() => (morphing = null)));
 
-// One that nobody has changed, or is at, says what the page says now: else a note would be saved over one that was shown.
+// One that nobody has changed says what the page says now, also a text that somebody is at: else a note would be saved over one that
+// was shown.
 const renew = (field, now) => {
   if (field.name !== now?.name || field.innerHTML === now.innerHTML || isChanged(field)) return;
-  if (field === document.activeElement) return void catchUp(field);
+  if (field === document.activeElement && field.matches("select")) return void catchUp(field);
   // Options that are taken out of their select one by one are chosen in turn.
   field.innerHTML = now.innerHTML;
   if (field.matches("textarea")) field.value = field.defaultValue;
