@@ -22,4 +22,31 @@ impl Runtimes {
         let background = Builder::new_multi_thread().thread_name("background").enable_all().build()?;
         Ok(Self { pages, background })
     }
+
+    /// Lets go of what is still done: nobody waits for a thread that may never end.
+    pub fn end(self) {
+        self.background.shutdown_background();
+        self.pages.shutdown_background();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_keeps_nobody_waiting() {
+        let runtimes = Runtimes::start().unwrap();
+        for runtime in [&runtimes.background, &runtimes.pages] {
+            let (begun, has_begun) = std::sync::mpsc::channel();
+            runtime.spawn_blocking(move || {
+                begun.send(()).unwrap();
+                loop {
+                    std::thread::park();
+                }
+            });
+            has_begun.recv().unwrap();
+        }
+        runtimes.end();
+    }
 }

@@ -154,7 +154,9 @@ pub fn run() -> ExitCode {
         Ok(runtimes) => runtimes,
         Err(error) => return fail(&error, 1),
     };
-    match runtimes.background.block_on(execute(cli.command, config, again, runtimes.pages.handle())) {
+    let ended = runtimes.background.block_on(execute(cli.command, config, again, runtimes.pages.handle()));
+    runtimes.end();
+    match ended {
         Ok(code) => code,
         Err(error) => fail(&format_args!("{error:#}"), 1),
     }

@@ -44,6 +44,17 @@ impl Budget {
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_add(1);
     }
+
+    /// The text of a key. Of one that is no string it is that of its JSON, in which that of a key in it is quoted once more and so
+    /// twice as long.
+    pub fn key(&mut self, node: &Node<'_>) -> Result<String, Unreadable> {
+        let text = match node.as_text() {
+            Some(text) => return Ok(text.to_owned()),
+            None => node.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        self.content(text.len())?;
+        Ok(text)
+    }
 }
 
 /// Bytes as text where they are UTF-8, and else as bytes.
@@ -67,12 +78,4 @@ pub(super) fn float(number: f64) -> Node<'static> {
         _ => "-Infinity",
     };
     Node::pair("#float", Node::text(word))
-}
-
-/// The text of a key that is no string.
-pub(super) fn key(node: &Node<'_>) -> String {
-    match node.as_text() {
-        Some(text) => text.to_owned(),
-        None => node.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Unreadable,
-    budget::{Budget, float, key, text_or_bytes},
+    budget::{Budget, float, text_or_bytes},
     malformed,
 };
 use crate::{
@@ -169,7 +169,8 @@ impl<'a> Reader<'a> {
         self.budget.enter()?;
         for _ in 0..n {
             let name = self.value()?;
-            members.push(Member::new(property(&key(&name)), self.value()?));
+            let name = self.budget.key(&name)?;
+            members.push(Member::new(property(&name), self.value()?));
         }
         self.budget.leave();
         self.expect(b"}")?;

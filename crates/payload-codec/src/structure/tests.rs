@@ -152,6 +152,20 @@ fn yaml() {
     assert!(compact(&[b'['; 100_000], Format::Yaml).is_err());
 }
 
+/// The text of each key is twice as long as that of the key in it.
+#[test]
+fn keys_in_keys_end() {
+    const NESTED: usize = 60;
+    let yaml = format!("---\n{}a{}\n", "{".repeat(NESTED), ": 1}".repeat(NESTED));
+    let php = format!("{}i:1;{}", "a:1:{".repeat(NESTED), "i:1;}".repeat(NESTED));
+    let pickle = [&[0x80, 4][..], &[b'}'; NESTED], b"\x8c\x01a", &b"K\x01s".repeat(NESTED), b"."].concat();
+    for (bytes, format) in
+        [(yaml.into_bytes(), Format::Yaml), (php.into_bytes(), Format::Php), (pickle, Format::Pickle)]
+    {
+        assert_eq!(compact(&bytes, format), Err(Unreadable::TooMuch), "{format:?}");
+    }
+}
+
 /// Damaged pickles, PHP, Java and YAML end, and never panic.
 /// Each has a parent that was described before it, so that nothing is nested deep.
 #[test]

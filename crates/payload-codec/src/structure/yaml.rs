@@ -9,7 +9,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
 use super::{
     Unreadable,
-    budget::{Budget, float, key},
+    budget::{Budget, float},
     malformed,
 };
 use crate::{
@@ -133,8 +133,8 @@ impl<'a> Reader<'a> {
                 Event::MappingEnd => break,
                 event => self.node(event)?,
             };
-            let event = self.next()?;
-            members.push(Member::new(key(&name), self.node(event)?));
+            let (name, event) = (self.budget.key(&name)?, self.next()?);
+            members.push(Member::new(name, self.node(event)?));
         }
         self.budget.leave();
         Ok(Node::object(members))

@@ -220,7 +220,8 @@ fn items<'a>(bytes: &mut Bytes<'a>, n: Option<usize>, depth_left: usize) -> Resu
 fn pairs<'a>(bytes: &mut Bytes<'a>, n: Option<usize>, depth_left: usize) -> Result<Vec<(Item<'a>, Item<'a>)>, Stop> {
     let mut pairs = Vec::new();
     while goes_on(bytes, n, pairs.len()) {
-        pairs.push((Cbor::read(bytes, depth_left)?, Cbor::read(bytes, depth_left)?));
+        let key = bytes.key(|bytes| Cbor::read(bytes, depth_left))?;
+        pairs.push((key, Cbor::read(bytes, depth_left)?));
     }
     Ok(pairs)
 }

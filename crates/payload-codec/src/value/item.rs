@@ -70,7 +70,12 @@ pub(super) struct Bytes<'a> {
     pub at: usize,
     /// Values that may still be read.
     pub n_left: usize,
+    /// Keys around what is read.
+    in_keys: usize,
 }
+
+/// Keys in keys. One that is no text is shown as text, in which that of a key in it is quoted once more and so twice as long.
+const MAX_IN_KEYS: usize = 4;
 
 /// Why reading ended.
 pub(super) enum Stop {
@@ -80,7 +85,7 @@ pub(super) enum Stop {
 
 impl<'a> Bytes<'a> {
     pub fn new(body: &'a [u8], max_values: usize) -> Self {
-        Self { body, at: 0, n_left: max_values }
+        Self { body, at: 0, n_left: max_values, in_keys: 0 }
     }
 
     pub fn take(&mut self, n_bytes: usize) -> Result<&'a [u8], Stop> {
@@ -102,6 +107,17 @@ impl<'a> Bytes<'a> {
 
     pub fn len(&mut self, n_bytes: usize) -> Result<usize, Stop> {
         usize::try_from(self.number(n_bytes)?).map_err(|_| Stop::TooMuch)
+    }
+
+    /// Reads a key.
+    pub fn key(&mut self, read: impl FnOnce(&mut Self) -> Result<Item<'a>, Stop>) -> Result<Item<'a>, Stop> {
+        if self.in_keys >= MAX_IN_KEYS {
+            return Err(Stop::TooMuch);
+        }
+        self.in_keys = self.in_keys.saturating_add(1);
+        let key = read(self);
+        self.in_keys = self.in_keys.saturating_sub(1);
+        key
     }
 
     /// One more value is read.

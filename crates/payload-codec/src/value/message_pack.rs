@@ -167,7 +167,10 @@ fn map<'a>(bytes: &mut Bytes<'a>, start: usize, n: usize, depth_left: usize) -> 
     let n_head = bytes.at.saturating_sub(start);
     let depth_left = super::deeper(depth_left)?;
     bytes.expect(n.saturating_mul(2))?;
-    let pair = |_| Ok((MessagePack::read(bytes, depth_left)?, MessagePack::read(bytes, depth_left)?));
+    let pair = |_| {
+        let key = bytes.key(|bytes| MessagePack::read(bytes, depth_left))?;
+        Ok((key, MessagePack::read(bytes, depth_left)?))
+    };
     let pairs = (0..n).map(pair).collect::<Result<_, Stop>>()?;
     Ok(Item { span: start..bytes.at, n_head, kind: Kind::Map(pairs) })
 }

@@ -262,6 +262,18 @@ fn refuses_what_is_none_of_them() {
     }
 }
 
+/// The text of each key is twice as long as that of the key in it.
+#[test]
+fn keys_in_keys_end() {
+    for nested in [60, 4] {
+        let around = |head: u8, text: &[u8]| [&vec![head; nested][..], text, &vec![1; nested]].concat();
+        for (body, format) in [(around(0x81, b"\xa1a"), Format::MessagePack), (around(0xa1, b"\x61a"), Format::Cbor)] {
+            let shown = to_json(&body, format, &Limits::default());
+            assert_eq!(shown.is_ok(), nested == 4, "{shown:?}");
+        }
+    }
+}
+
 #[test]
 fn says_where_json_cannot_be_written() {
     fn check(text: &str, format: Format, expected: &str) {

@@ -3,7 +3,7 @@
 use super::{
     super::{
         Unreadable,
-        budget::{Budget, base64, float, key},
+        budget::{Budget, base64, float},
         malformed,
     },
     machine::{Ref, Value},
@@ -107,6 +107,10 @@ impl Shower<'_, '_> {
     }
 
     fn members(&mut self, pairs: &[(Ref, Ref)]) -> Result<Vec<Member<'static>>, Unreadable> {
-        pairs.iter().map(|(name, value)| Ok(Member::new(key(&self.node(*name)?), self.node(*value)?))).collect()
+        let member = |(name, value): &(Ref, Ref)| {
+            let name = self.node(*name)?;
+            Ok(Member::new(self.budget.key(&name)?, self.node(*value)?))
+        };
+        pairs.iter().map(member).collect()
     }
 }
