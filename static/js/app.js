@@ -13,6 +13,7 @@ import "./times.js";
 const PARTS = {
   chart: ".chart-bars",
   edit: "#text",
+  jobs: "#jobs",
   keep: ".confirm-box, .note-form",
   pace: ".pace-box",
   payload: "#payload",

@@ -40,10 +40,8 @@ const keys = {
   Escape: () => closePopovers() || leaveMenu() || leave(),
 };
 
-// Held down, these go on. Any other key would do to the next row what was meant for one.
-const WALKING = ["j", "k", "[", "]"];
-
-const isHeld = ({ key, repeat }) => repeat && Object.hasOwn(keys, key) && !WALKING.includes(key);
+// Held down, others than these would do to the next row what was meant for one.
+const isHeld = ({ key, repeat }) => repeat && Object.hasOwn(keys, key) && !"jk[]".includes(key);
 
 // To the part of the letter before or behind the one that is shown.
 const turn = (step) => {

@@ -18,7 +18,7 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 });
 
 // Whether somebody points at it, works with it or reads something in it that opens.
-const isBusy = (part) =>
+export const isBusy = (part) =>
   part.matches(":hover") ||
   part.contains(document.activeElement) ||
   one("details[open]", part) ||
@@ -30,36 +30,27 @@ const shape = (part) => all("*", part).map((element) => element.localName + elem
 
 const FIELDS = "input, select, textarea, details[open]"; // belong to whoever fills them in
 
-// It is fetched when something has changed for the first time.
+// It is fetched when something has changed for the first time; null: it cannot be had.
 let morphing = null;
-const fetchMorphing = () =>
+export const fetchMorphing = () =>
   (morphing ??= new Promise((fetched, failed) => {
     const script = document.createElement("script");
     Object.assign(script, { src: new URL("../idiomorph.min.js", import.meta.url), onload: fetched, onerror: failed });
     document.head.append(script);
   }).catch(() => (morphing = null)));
 
-// One that nobody has changed says what the page says now, also a text that somebody is at: else a note would be saved over one that
-// was shown.
+// A text that nobody has changed is the page's, also where somebody is at it: it would be saved over what is there now.
 const renew = (field, now) => {
   if (field.name !== now?.name || field.innerHTML === now.innerHTML || isChanged(field)) return;
-  if (field === document.activeElement && field.matches("select")) return void catchUp(field);
-  // Options that are taken out of their select one by one are chosen in turn.
-  field.innerHTML = now.innerHTML;
+  if (field.matches("select:focus")) return void catchUp(field);
+  field.innerHTML = now.innerHTML; // options that are moved would be chosen in turn
   if (field.matches("textarea")) field.value = field.defaultValue;
 };
 
-const renewWithin = (old, now) => {
-  const [fields, theirs] = [old, now].map((part) => [part, ...all("*", part)].filter((it) => it.matches("select, textarea")));
-  fields.forEach((field, place) => renew(field, theirs[place]));
-};
-
 const morph = (old, now) => {
-  const beforeNodeMorphed = (node, next) => {
-    if (!node.matches?.(FIELDS)) return true;
-    renewWithin(node, next);
-    return false;
-  };
+  const theirs = all("select, textarea", now);
+  all("select, textarea", old).forEach((field, place) => renew(field, theirs[place]));
+  const beforeNodeMorphed = (node) => !node.matches?.(FIELDS);
   Idiomorph.morph(old, now, { callbacks: { beforeNodeMorphed } });
   htmx.process(old);
 };
@@ -138,7 +129,7 @@ const LEFT = ["pointerleave", "focusout", "toggle"]; // by these nobody may be a
 
 const behind = new WeakSet(); // parts that show what was, as somebody is at them
 
-const catchUp = (part) => {
+export const catchUp = (part) => {
   if (behind.has(part)) return;
   behind.add(part);
   const look = () => {
@@ -150,18 +141,12 @@ const catchUp = (part) => {
   LEFT.forEach((event) => part.addEventListener(event, look, true));
 };
 
-const update = (part, page) => {
+export const update = (part, page) => {
   if (part.dataset.fresh === "rows") return updateRows(part, page);
   const now = page.getElementById(part.id);
   if (!now) return;
   if (isBusy(part) && shape(part) !== shape(now)) return catchUp(part);
   morph(part, now);
-};
-
-// Its text and figures go on, and what is pointed at or has the focus stays.
-const follow = async (part, text) => {
-  await fetchMorphing();
-  if (morphing && part.isConnected) update(part, new DOMParser().parseFromString(text, "text/html"));
 };
 
 const refresh = async () => {
@@ -219,13 +204,10 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.target.id === "pane" && one(".list-box")?.offsetParent) listAt = scrollY;
 });
 
-// What is brought up to date by itself stays as it is while somebody is at it, or at its buttons.
+// What is brought up to date by itself stays as it is while somebody is at it.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const { target, requestConfig } = detail;
+  const { target } = detail;
   if (target.matches("[data-keeps-open]") && one("details[open], :focus", target)) detail.shouldSwap = false;
-  if (!isOwn(requestConfig) || !all(".job-acts", target).some(isBusy)) return;
-  detail.shouldSwap = false;
-  follow(target, detail.serverResponse);
 });
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {

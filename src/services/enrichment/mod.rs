@@ -101,7 +101,8 @@ impl Enrichment {
         }
         self.apply_rules(stop).await?;
         self.apply_splits(edition, stop).await?;
-        if self.so_far.named_with.is_none() && self.name_anew(edition, stop).await? {
+        let is_last = self.schemas.edition() == edition;
+        if is_last && self.so_far.named_with.is_none() && self.name_anew(edition, stop).await? {
             self.so_far.named_with = Some(edition);
         }
         Ok(())

@@ -29,7 +29,7 @@ impl Pairs {
     /// blank, and a page of one must not become that of all.
     pub fn without_blanks(mut self) -> Self {
         /// Beside patterns, what cannot be blank.
-        const TYPED: [&str; 4] = ["q", "subject", "since", "until"];
+        const TYPED: [&str; 6] = ["q", "subject", "since", "until", "field", "encoding"];
         let is_typed = |name: &str| TYPED.contains(&name) || name.ends_with("_glob");
         self.left.retain(|(name, value)| !value.trim().is_empty() || !is_typed(name));
         self

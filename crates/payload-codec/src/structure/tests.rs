@@ -129,6 +129,7 @@ fn yaml() {
         "---\norder: 42\nname: amber\nlines: [1, 2.5, ~, yes, true]\n",
         r#"{ "order": 42, "name": "amber", "lines": [ 1, 2.5, null, "yes", true ] }"#,
     );
+    check("\u{feff}# of a file\n--- {a: 1}\n", r#"{ "a": 1 }"#);
     check("a: '1'\nb: \"2\"\nc: |\n  x\n  y\n", r#"{ "a": "1", "b": "2", "c": "x\ny\n" }"#);
     check("- &x {a: 1}\n- *x\n", r#"[ { "a": 1 }, { "a": 1 } ]"#);
     check("1: a\n? [1, 2]\n: b\n", r#"{ "1": "a", "[ 1, 2 ]": "b" }"#);
@@ -149,7 +150,12 @@ fn yaml() {
     assert_eq!(compact(bomb.as_bytes(), Format::Yaml), Err(Unreadable::TooMuch));
     assert!(compact(b"&a [*a]", Format::Yaml).is_ok());
     assert!(matches!(compact(b"a: 1\n---\nb: 2\n", Format::Yaml), Err(Unreadable::Malformed(_))));
+    for text in ["a: 1\nb: }\n", "---\nb: }\n", "\u{feff}# of a file\nb: }\n"] {
+        let why = compact(text.as_bytes(), Format::Yaml).unwrap_err().to_string();
+        assert!(why.contains("at line 2 column"), "{why}");
+    }
     assert!(compact(&[b'['; 100_000], Format::Yaml).is_err());
+    assert!(compact(&b"? ".repeat(100_000), Format::Yaml).is_err());
 }
 
 /// The text of each key is twice as long as that of the key in it.

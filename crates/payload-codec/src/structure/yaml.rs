@@ -3,7 +3,7 @@
 //! An alias is shown as what it stands for, within the limits, so that no few lines become a billion. Tags other than those
 //! of the core schema are named and not followed.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
@@ -30,16 +30,29 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Node<'static>, Unrea
         return Err(Unreadable::TooMuch);
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return malformed("it is not UTF-8") };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let begun = begun(text);
     let mut reader = Reader {
-        parser: Parser::new_from_str(text),
+        parser: Parser::new_from_str(&begun),
+        n_lines_before: begun.lines().count().saturating_sub(text.lines().count()),
         anchors: HashMap::new(),
         budget: Budget::new(bytes.len(), limits),
     };
     reader.document()
 }
 
+/// The document with its beginning: in one that does not say where that is, the parser goes through all keys in keys before it
+/// names the first, which takes the square of their number.
+fn begun(text: &str) -> Cow<'_, str> {
+    let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let says_so = text.lines().find(is_content).is_some_and(|line| line.starts_with("---") || line.starts_with('%'));
+    if says_so { Cow::Borrowed(text) } else { Cow::Owned(format!("---\n{text}")) }
+}
+
 struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    /// Lines that are not the document's.
+    n_lines_before: usize,
     /// What an alias stands for.
     anchors: HashMap<usize, Node<'static>>,
     budget: Budget,
@@ -72,7 +85,10 @@ impl<'a> Reader<'a> {
     fn next(&mut self) -> Result<Event<'a>, Unreadable> {
         match self.parser.next_event() {
             Some(Ok((event, _))) => Ok(event),
-            Some(Err(error)) => malformed(error.to_string()),
+            Some(Err(error)) => {
+                let line = error.marker().line().saturating_sub(self.n_lines_before);
+                malformed(format!("{} at line {line} column {}", error.info(), error.marker().col().saturating_add(1)))
+            }
             None => Ok(Event::StreamEnd),
         }
     }
