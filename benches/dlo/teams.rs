@@ -53,7 +53,7 @@ pub async fn run() {
 
 async fn measure(name: &str, rabbit: &Rabbit, database: TestDatabase) {
     let users = Users::new(Arc::clone(&database.store), Clock::system(), ChangeFeed::default());
-    let membership = Membership { team: "some".to_owned(), role: Role::Operator };
+    let membership = Membership { team: "some".to_owned(), role: None };
     let by = Actor::command_line();
     for (user, role, teams) in [("all", Role::Operator, vec![]), ("team", Role::Operator, vec![membership])] {
         users.add(user, PASSWORD, (role, &teams), &by).await.expect("a user");

@@ -9,10 +9,7 @@ use crate::{
     services::{
         digests::DueDigests,
         incidents::{GroupWatch, Incidents, heartbeat::Heartbeat},
-        notifications::{
-            channels::Channels,
-            deliveries::{self, Deliveries},
-        },
+        notifications::{channels::Channels, deliveries::Deliveries},
     },
 };
 
@@ -49,7 +46,7 @@ pub(super) fn start(config: &Config, services: &Services, lifecycle: &Lifecycle)
     watch::start(config, services, &incidents, lifecycle)?;
     lifecycle.start_worker(GroupWatch::new(incidents));
     lifecycle.start_worker(DueDigests::new(services.digests.clone()));
-    (0..deliveries::AT_ONCE).for_each(|_| lifecycle.start_worker(deliveries.clone()));
+    deliveries.workers().for_each(|worker| lifecycle.start_worker(worker));
     lifecycle.start_worker(heartbeat);
     Ok(())
 }

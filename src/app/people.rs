@@ -19,10 +19,13 @@ pub struct People {
 }
 
 impl People {
-    /// Opens the database, and brings it to this version where servers would.
+    /// Opens the database, and makes the tables of a new one where servers would.
+    ///
+    /// # Errors
+    /// Where the database is at another version: servers of an older one may use it, which only who upgrades can tell.
     pub async fn open(config: &Config) -> anyhow::Result<Self> {
         let store = Store::open(config.database.url.reveal()).await?;
-        if config.database.auto_migrate {
+        if config.database.auto_migrate && store.is_new().await? {
             store.migrate().await?;
         }
         store.check_version().await?;

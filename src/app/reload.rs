@@ -59,12 +59,13 @@ impl Replaceable {
         let plans = Plan::all(&config.notify).map_err(anyhow::Error::msg)?;
         let paging = incidents::Settings::new(&config.notify.page, self.public_url.clone());
         let paging = paging.map_err(anyhow::Error::msg)?;
+        let auth = self.sign_in.merged(&config.auth).map_err(anyhow::Error::msg)?;
         let log = logging::filter(&config.log)?;
         self.policies.configure(policies);
         self.channels.replace(channels);
         self.digests.configure(plans);
         self.paging.replace(paging);
-        self.sign_in.configure(&config.auth);
+        self.sign_in.configure(auth);
         filter(log);
         // Whoever reads settings reads them now.
         self.feed.settings_changed();

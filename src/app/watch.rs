@@ -10,7 +10,10 @@ use crate::{
     config::{BrokerConfig, Config},
     domain::watch::Settings,
     notify::{self, Patience, SetupError},
-    rabbitmq::management::{Management, ManagementError},
+    rabbitmq::{
+        management::{Management, ManagementError},
+        topology,
+    },
     services::{
         getting_started::Source,
         incidents::Incidents,
@@ -68,6 +71,8 @@ pub(super) fn settings(config: &Config, broker: &BrokerConfig) -> Settings {
         growing_for: config.watch.growing_for,
         lags_for: config.watch.lags_for,
         queues: Globs::new(&config.watch.queues),
+        vhost: topology::vhost(broker),
+        dead_letter_exchange: broker.dead_letter_exchange.clone(),
         dead_letter_queue: broker.dead_letter_queue.clone(),
         obituary_queue: broker.obituary_queue.clone(),
     }

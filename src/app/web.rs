@@ -16,7 +16,6 @@ use crate::{
         causes::Causes,
         getting_started::GettingStarted,
         idempotency::Keys,
-        notifications::channels::Channels,
         sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind, held_back::HeldBackRetries},
     },
@@ -69,6 +68,7 @@ pub(super) fn start(
     );
     let settings = WebSettings {
         listen,
+        is_tls: config.web.tls.is_set(),
         public_url: config.web.public_url.clone(),
         dead_letter_exchange: config
             .brokers
@@ -83,7 +83,6 @@ pub(super) fn start(
         succeeded_after: config.groups.succeeded_after,
         watch: watch::all_settings(config),
         demo: config.web.demo.clone(),
-        channels: Channels::new(&config.notify)?.all().map(|(name, _)| name).collect(),
         closing: lifecycle.stopping(),
     };
     let app = AppState {
@@ -97,6 +96,7 @@ pub(super) fn start(
         reader: services.reader,
         schemas: services.schemas,
         digests: services.digests,
+        channels: services.channels,
         getting_started: GettingStarted::new(watch::sources(config)?, services.changes.clone(), services.clock.clone()),
         tasks: lifecycle.tasks(),
         background: Handle::current(),

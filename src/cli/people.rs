@@ -92,7 +92,7 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
     let (users, by) = (People::open(config).await?.users, Actor::command_line());
     let said = match command {
         UserCommand::Add { name, role, teams } => {
-            let teams = known_teams(role, &teams, config)?;
+            let teams = known_teams(&teams, config)?;
             users.add(&name, &password()?, (role, &teams), &by).await?;
             format!("added {name} as {role}\n")
         }
@@ -114,7 +114,7 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
             format!("{name} is removed\n")
         }
         UserCommand::Teams { name, teams } => {
-            let teams = known_teams(users.role_of(&name).await?, &teams, config)?;
+            let teams = known_teams(&teams, config)?;
             users.set_teams(&name, &teams, &by).await?;
             format!(
                 "{name} is in the teams: {}\n",
@@ -171,12 +171,12 @@ fn password() -> anyhow::Result<String> {
 
 /// A team, with a role or without.
 fn read_team(text: &str) -> Result<String, String> {
-    Membership::read(text, Role::Viewer).map(|_| text.to_owned())
+    Membership::read(text).map(|_| text.to_owned())
 }
 
-/// Somebody of that role in these teams, in order and each once.
-fn known_teams(role: Role, teams: &[String], config: &Config) -> anyhow::Result<Vec<Membership>> {
-    let teams = read_memberships(&teams.join(","), role).map_err(anyhow::Error::msg)?;
+/// These teams, in order and each once.
+fn known_teams(teams: &[String], config: &Config) -> anyhow::Result<Vec<Membership>> {
+    let teams = read_memberships(&teams.join(",")).map_err(anyhow::Error::msg)?;
     teams.iter().try_for_each(|membership| check_known(&membership.team, config))?;
     Ok(teams)
 }

@@ -154,8 +154,17 @@ impl RolesConfig {
 }
 
 impl AuthConfig {
+    /// Whether it may take the groups of somebody to say what they may do here.
+    pub fn takes_groups(&self, name: &str) -> bool {
+        let RolesConfig { admin, operator, viewer, .. } = &self.roles;
+        let is_in_teams = || self.teams.values().any(|team| teams::take_groups([&team.operator, &team.viewer], name));
+        // Teams do not confine an admin.
+        teams::take_groups([admin, operator, viewer], name)
+            || self.roles.role(name, &[]) != Some(Role::Admin) && is_in_teams()
+    }
+
     /// What no single value shows.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         self.check_mode()?;
         teams::check(&self.teams)
     }
@@ -259,5 +268,27 @@ mod tests {
         assert_eq!(roles.role("eve", &words(&["dlo", "user:ada"])), None, "a group is no name");
         roles.others = Some(Role::Viewer);
         assert_eq!(roles.role("eve", &[]), Some(Role::Viewer));
+    }
+
+    #[test]
+    fn groups_are_asked_for_where_they_may_decide() {
+        fn check(roles: &str, ada: bool, bob: bool) {
+            let auth: AuthConfig = toml::from_str(roles).expect("a configuration");
+            assert_eq!((auth.takes_groups("ada"), auth.takes_groups("bob")), (ada, bob), "{roles}");
+        }
+        check("roles.admin = ['user:ada']", false, false);
+        check("roles.others = 'viewer'", false, false);
+        check("roles = { admin = ['user:ada'], others = 'viewer' }", false, false);
+        check("roles = { admin = ['user:ada'], operator = ['on-call'] }", false, true);
+        check("roles = { admin = ['user:ada', 'admins'] }", false, true);
+        check("roles = { admin = ['admins'], viewer = ['user:ada'] }", true, true);
+        // A role by a group may also be less.
+        check("roles = { viewer = ['staff'], others = 'admin' }", true, true);
+        let with_team =
+            |lists: &str| format!("roles.admin = ['user:ada']\nteams.pay = {{ queues = ['pay.*'], {lists} }}");
+        check(&with_team("viewer = ['user:bob']"), false, false);
+        check(&with_team("viewer = ['staff']"), false, true);
+        check(&with_team("operator = ['user:bob'], viewer = ['staff']"), false, false);
+        check(&with_team("operator = ['staff'], viewer = ['user:bob']"), false, true);
     }
 }

@@ -34,14 +34,27 @@ pub fn memberships(teams: &BTreeMap<String, TeamConfig>, name: &str, groups: &[S
         let by_list = [(Role::Operator, &team.operator), (Role::Viewer, &team.viewer)];
         by_list.into_iter().find(|(_, list)| names(list, name, groups)).map(|(role, _)| role)
     };
-    teams.iter().filter_map(|(team, config)| Some(Membership { team: team.clone(), role: role(config)? })).collect()
+    let membership = |(team, config): (&String, &TeamConfig)| {
+        let role = Some(role(config)?);
+        Some(Membership { team: team.clone(), role })
+    };
+    teams.iter().filter_map(membership).collect()
 }
 
 /// Whether a list names somebody, or one of their groups.
 pub(super) fn names(list: &[String], name: &str, groups: &[String]) -> bool {
     let by_name = format!("user:{name}");
-    let is_group = |entry: &String| !entry.starts_with("user:") && groups.contains(entry);
-    list.iter().any(|entry| *entry == by_name || is_group(entry))
+    list.iter().any(|entry| *entry == by_name || is_group(entry) && groups.contains(entry))
+}
+
+fn is_group(entry: &str) -> bool {
+    !entry.starts_with("user:")
+}
+
+/// Whether it may take the groups of somebody to say which of these lists is the first that names them.
+pub(super) fn take_groups<const N: usize>(lists: [&[String]; N], name: &str) -> bool {
+    let before_their_name = lists.into_iter().take_while(|list| !names(list, name, &[]));
+    before_their_name.flatten().any(|entry| is_group(entry))
 }
 
 pub(super) fn check(teams: &BTreeMap<String, TeamConfig>) -> Result<(), String> {

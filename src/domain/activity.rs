@@ -66,7 +66,7 @@ impl Concerns {
     pub fn is_seen(&self, scope: &QueueScope) -> bool {
         match self {
             Self::Queue(broker, queue) => scope.includes(broker, queue),
-            Self::All(queues) => queues.is_within(scope),
+            Self::All(queues) => queues.is_seen_by(scope),
         }
     }
 }

@@ -84,6 +84,11 @@ impl Actor {
         self.grants.as_ref().map_or_else(QueueScope::everything, |grants| grants.scope(right).clone())
     }
 
+    /// The queues that what they do [concerns](Grants::concerned).
+    pub fn concerned(&self) -> QueueScope {
+        self.grants.as_ref().map_or_else(QueueScope::everything, |grants| grants.concerned().clone())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.name
     }

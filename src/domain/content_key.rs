@@ -7,7 +7,7 @@ use failure_conventions::{FailureReport, identity};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A hash over what stays of a message when a framework publishes it anew. Two with different keys are different
-/// messages; two with the same key may be, see [`identity::are_different`].
+/// messages; two with the same key may be, see [`identity::Identity::differs_from`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentKey(pub i64);
 

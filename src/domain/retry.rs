@@ -97,6 +97,10 @@ impl Destination {
     }
 }
 
+/// Why a message is not sent back by itself whose consumer would drop it.
+pub const EXPIRED: &str =
+    "it has expired, and its consumer would drop it in silence; a retry by hand goes without its expiry";
+
 /// How publishing a retry ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RetryOutcome {

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::{
     actor::Actor,
     letter::{Importance, LetterId},
+    version::Expected,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +64,15 @@ impl RuleOrder {
     pub fn of(rules: &[ActiveRule]) -> Self {
         Self(rules.iter().map(|active| active.id).collect())
     }
+}
+
+/// Where a rule comes to stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulePlace {
+    /// From 0 on.
+    pub at: usize,
+    /// In which order the rules have to be that it is counted in.
+    pub order: Expected,
 }
 
 /// That a rule could not be tried on letters.

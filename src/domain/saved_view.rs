@@ -11,6 +11,8 @@ use super::{
 
 /// Characters of a name.
 pub const LONGEST_NAME: usize = 80;
+/// Characters of its query.
+pub const LONGEST_QUERY: usize = 16_384;
 /// Views of one person.
 pub const MOST: usize = 200;
 
@@ -46,7 +48,7 @@ pub struct Keeper {
 impl SavedView {
     /// Whether somebody sees it who sees these queues.
     pub fn is_seen(&self, keeper: &Keeper, scope: &QueueScope) -> bool {
-        self.owner == keeper.name || self.content.is_shared && self.within.is_within(scope)
+        self.owner == keeper.name || self.content.is_shared && self.within.is_seen_by(scope)
     }
 
     /// Whether somebody may change it who sees it.

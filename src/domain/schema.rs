@@ -1,10 +1,6 @@
 //! Schemas as they are kept: versions of descriptor sets, and which of them count.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    str::FromStr,
-};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
@@ -58,8 +54,9 @@ pub struct SchemaRecord {
     /// Of the descriptors: the same set is kept once.
     pub hash: String,
     pub source: SchemaSource,
-    /// Names of the files it describes, well-known ones not among them.
-    pub files: BTreeSet<String>,
+    /// The files it describes, well-known ones not among them, each with its package. `None`: it was added before packages
+    /// were kept.
+    pub files: BTreeMap<String, Option<String>>,
     /// Of the descriptors, bytes.
     pub size: u64,
     pub uploaded_at: Timestamp,
@@ -68,15 +65,25 @@ pub struct SchemaRecord {
 
 impl SchemaRecord {
     /// Whether this one, which is newer, takes the place of `older`: it describes all files of that one anew. A set that
-    /// describes only some of them stands beside it, so that no type is lost.
+    /// describes only some of them stands beside it, so that no type is lost, and so does one of another package:
+    /// browsers leave out folders, and many files have one name then.
     pub fn supersedes(&self, older: &Self) -> bool {
-        self.files.is_superset(&older.files)
+        let is_anew = |(name, package): (&String, &Option<String>)| {
+            let anew = self.files.get(name);
+            anew.is_some_and(|anew| anew.is_none() || package.is_none() || anew == package)
+        };
+        older.files.iter().all(is_anew)
     }
 
     /// Later uploads first.
     fn order(&self) -> (Timestamp, SchemaId) {
         (self.uploaded_at, self.id)
     }
+}
+
+/// Files with their packages, as a record has them.
+pub fn packaged(files: &BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
+    files.iter().map(|(name, package)| (name.clone(), Some(package.clone()))).collect()
 }
 
 /// Those that are not current, and which version took the place of each: the first that did.
@@ -92,13 +99,19 @@ pub fn superseded(records: &[SchemaRecord]) -> BTreeMap<SchemaId, SchemaId> {
 mod tests {
     use super::*;
 
+    /// A package stands before the name of its file; one that is not known is a question mark.
+    fn file(file: &&str) -> (String, Option<String>) {
+        let (package, name) = file.split_once(':').unwrap_or(("", *file));
+        (name.to_owned(), Some(package.to_owned()).filter(|package| package != "?"))
+    }
+
     fn record(n: u128, name: &str, files: &[&str]) -> SchemaRecord {
         SchemaRecord {
             id: SchemaId(Uuid::from_u128(n)),
             name: name.to_owned(),
             hash: n.to_string(),
             source: SchemaSource::Upload,
-            files: files.iter().map(|file| (*file).to_owned()).collect(),
+            files: files.iter().map(file).collect(),
             size: 0,
             uploaded_at: Timestamp::from_micros(i64::try_from(n).unwrap_or(0)),
             uploaded_by: Actor::local(),
@@ -121,6 +134,14 @@ mod tests {
         check(&[("a", &["x", "y"]), ("a", &["x", "z"])], &[1, 2]);
         check(&[("a", &["x"]), ("a", &["y"])], &[1, 2]);
         check(&[("a", &["x"]), ("a", &["x"]), ("a", &["x"])], &[3]);
+    }
+
+    #[test]
+    fn files_of_one_name_are_told_apart_by_their_packages() {
+        check(&[("a", &["billing:x"]), ("b", &["orders:x"])], &[1, 2]);
+        check(&[("a", &["billing:x"]), ("b", &["x"])], &[1, 2]);
+        check(&[("a", &["billing:x", "y"]), ("b", &["orders:x", "y"]), ("c", &["billing:x", "y", "z"])], &[2, 3]);
+        check(&[("a", &["?:x"]), ("b", &["orders:x"]), ("c", &["?:x"])], &[3]);
     }
 
     #[test]

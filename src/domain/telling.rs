@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Fields that are shown.
 const SHOWN: usize = 3;
 /// Fields that are looked at; what a schema or a sender puts first is mostly what matters.
-const LOOKED_AT: usize = 64;
+pub const LOOKED_AT: usize = 64;
 /// How deep a field may stand.
 const DEEPEST: usize = 3;
 /// Characters of a value.
@@ -37,7 +37,7 @@ impl Telling {
         found.sort_unstable_by_key(|(rank, n, ..)| (*rank, *n));
         found.truncate(SHOWN);
         found.sort_unstable_by_key(|(_, n, ..)| *n);
-        let shown = |(_, _, path, value): (u8, usize, &str, &str)| (path.to_owned(), one_line(value));
+        let shown = |(_, _, path, value): (u8, usize, &str, &str)| (path.to_owned(), one_line(value, LONGEST));
         Self { edition, fields: found.into_iter().map(shown).collect() }
     }
 }
@@ -70,12 +70,13 @@ fn is_time(text: &str) -> bool {
     bytes.len() >= 10 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-' && bytes[7] == b'-'
 }
 
-fn one_line(value: &str) -> String {
-    let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+/// A value in one line, of so many characters; no more of it is read than what is shown.
+pub(crate) fn one_line(value: &str, longest: usize) -> String {
+    let words = value.split_whitespace().enumerate();
+    let mut line = words.flat_map(|(n, word)| (n > 0).then_some(' ').into_iter().chain(word.chars()));
+    let mut shown: String = line.by_ref().take(longest).collect();
+    shown.extend(line.next().map(|_| '…'));
+    shown
 }
 
 #[cfg(test)]

@@ -54,7 +54,11 @@ impl Families {
     }
 
     fn register_events(&self, c: &mut Catalogue) {
-        c.counter("dlo_letters_received", "Dead letters received, by the queue they failed in", &self.received);
+        c.counter(
+            "dlo_letters_received",
+            "Dead letters received, also those that wait for an automatic retry, by the queue they failed in",
+            &self.received,
+        );
         c.counter("dlo_redelivered", "Messages delivered again that were in the database already", &self.redelivered);
         c.counter(
             "dlo_exhausted",
@@ -64,7 +68,7 @@ impl Families {
         c.counter("dlo_retries", "Messages sent back and confirmed, by target queue", &self.retries);
         c.counter(
             "dlo_retry_failures",
-            "Retries the broker returned, refused or did not confirm in time",
+            "Retries that RabbitMQ did not take, or that were not sent, such as to a queue that is not allowed",
             &self.retry_failures,
         );
         c.counter(

@@ -83,8 +83,8 @@ impl Metrics {
         self.0.families.exhausted.get_or_create(&labels).inc();
     }
 
-    pub fn retried(&self, broker: &str, queue: &str, by: RetryKind, messages: u64) {
-        self.0.families.retries.get_or_create(&self.retry_labels(broker, queue, by)).inc_by(messages);
+    pub fn retried(&self, broker: &str, queue: &str, by: RetryKind) {
+        self.0.families.retries.get_or_create(&self.retry_labels(broker, queue, by)).inc();
     }
 
     pub fn retry_failed(&self, broker: &str, queue: &str, by: RetryKind) {

@@ -51,7 +51,7 @@ pub struct DatabaseObservation<'a> {
     pub oldest_open: &'a [(Importance, Timestamp)],
     /// Groups with at least one open letter.
     pub groups_open: u64,
-    /// Incidents that are not resolved; an importance without any may be left out.
+    /// Incidents that were notified and are not resolved; an importance without any may be left out.
     pub open_incidents: &'a [(Importance, u64)],
     /// Broker and name of the queues users were notified of, and have consumers as little now as then.
     pub queues_without_consumers: &'a [(String, String)],

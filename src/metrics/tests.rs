@@ -63,7 +63,7 @@ fn count_everything(metrics: &Metrics) {
     metrics.retry_stopped("main", None);
 
     metrics.exhausted("main", None, Importance::Low);
-    metrics.retried("main", "orders", RetryKind::Manual, 1);
+    metrics.retried("main", "orders", RetryKind::Manual);
     metrics.retry_failed("main", "orders", RetryKind::Automatic);
     metrics.rule_failed("vip");
     let database = DatabaseObservation {

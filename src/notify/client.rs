@@ -51,7 +51,15 @@ pub enum SetupError {
 /// # Errors
 /// When TLS cannot be set up, or the file cannot be read.
 pub fn client(patience: Patience, ca_file: Option<&Path>) -> Result<Client, SetupError> {
-    Ok(builder(patience, ca_file)?.build()?)
+    Ok(builder(patience.connect, ca_file)?.timeout(patience.total).build()?)
+}
+
+/// The same for answers of any size, which may take long on a slow line: it waits for what comes next no longer than `pause`.
+///
+/// # Errors
+/// When TLS cannot be set up, or the file cannot be read.
+pub fn client_of_any_size(pause: Duration, ca_file: Option<&Path>) -> Result<Client, SetupError> {
+    Ok(builder(Patience::default().connect, ca_file)?.read_timeout(pause).build()?)
 }
 
 /// The same, for addresses on the internet and those of `reach`.
@@ -59,15 +67,14 @@ pub fn client(patience: Patience, ca_file: Option<&Path>) -> Result<Client, Setu
 /// # Errors
 /// When TLS cannot be set up.
 pub fn client_within(patience: Patience, reach: &Reach) -> Result<Client, SetupError> {
-    Ok(builder(patience, None)?.dns_resolver(reach.clone()).build()?)
+    Ok(builder(patience.connect, None)?.timeout(patience.total).dns_resolver(reach.clone()).build()?)
 }
 
-fn builder(patience: Patience, ca_file: Option<&Path>) -> Result<ClientBuilder, SetupError> {
+fn builder(connect: Duration, ca_file: Option<&Path>) -> Result<ClientBuilder, SetupError> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls(ca_file)?)
         .user_agent(concat!("dlo/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(patience.connect)
-        .timeout(patience.total)
+        .connect_timeout(connect)
         // A redirect would carry the secret to an address nobody has configured.
         .redirect(redirect::Policy::none())
         .referer(false)

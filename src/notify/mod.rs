@@ -34,7 +34,7 @@ mod samples;
 
 pub use channel::{Channel, ChannelError, SecretUrl, SlackBot};
 pub use check::Unreachable;
-pub use client::{Patience, SetupError, client, client_within};
+pub use client::{Patience, SetupError, client, client_of_any_size, client_within};
 pub use outcome::Outcome;
 pub use reach::{OutOfReach, Reach};
 pub use request::Delivery;

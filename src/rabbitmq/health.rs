@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -20,6 +21,8 @@ struct Entry {
     health: BrokerHealth,
     /// By queue: one of them may go on while another is held.
     held: BTreeMap<String, Holding>,
+    /// Somebody was told that the user may not publish.
+    is_doubted: bool,
 }
 
 impl BrokerBoard {
@@ -33,7 +36,7 @@ impl BrokerBoard {
                 publishing: ConnectionState::Connecting,
                 holding: None,
             };
-            (name, Entry { health, held: BTreeMap::new() })
+            (name, Entry { health, held: BTreeMap::new(), is_doubted: false })
         };
         let brokers = brokers.into_iter().map(entry).collect();
         Self { brokers: Arc::new(Mutex::new(brokers)), changes: watch::Sender::new(0) }
@@ -54,6 +57,18 @@ impl BrokerBoard {
 
     pub fn set_publishing(&self, broker: &str, state: ConnectionState) {
         self.update(broker, |entry| entry.health.publishing = state);
+    }
+
+    /// Has whoever keeps the publishing connection find out whether the user may publish.
+    pub fn doubt_publishing(&self, broker: &str) {
+        self.update(broker, |entry| entry.is_doubted = true);
+    }
+
+    /// Whether somebody has asked for that since it was last asked.
+    pub fn takes_doubt(&self, broker: &str) -> bool {
+        let mut is_doubted = false;
+        self.update(broker, |entry| is_doubted = mem::take(&mut entry.is_doubted));
+        is_doubted
     }
 
     /// Says that deliveries of `queue` are held instead of stored. How long they are counts from the first time.
@@ -88,6 +103,14 @@ mod tests {
     use amqp_message::time::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn a_doubt_is_taken_once() {
+        let board = BrokerBoard::new([("main".to_owned(), "rabbit.example".to_owned())]);
+        assert!(!board.takes_doubt("main"));
+        board.doubt_publishing("main");
+        assert!(board.takes_doubt("main") && !board.takes_doubt("main"));
+    }
 
     fn held(second: i64) -> Holding {
         Holding { since: Timestamp::from_micros(second * 1_000_000), why: "disk full".to_owned(), is_full: true }

@@ -72,6 +72,11 @@ pub enum SessionError {
     Cancelled { queue: String },
     #[error("the broker did not say so to this consumer, but queue {queue} was deleted, or its node went away")]
     Forgotten { queue: String },
+    #[error(
+        "the broker takes nothing that is published, as its user lacks the right to write to the default exchange: {0}. \
+         Give it the rights that docs/guide/rabbitmq.md lists"
+    )]
+    Forbidden(String),
     #[error("the connection was lost: {0}")]
     Lost(String),
 }
@@ -79,6 +84,10 @@ pub enum SessionError {
 impl SessionError {
     fn lost(error: impl std::fmt::Display) -> Self {
         Self::Lost(error.to_string())
+    }
+
+    fn forbidden(error: &lapin::Error) -> Self {
+        Self::Forbidden(refusal(error).unwrap_or_default())
     }
 
     /// How dlo stands with the broker after this, which has been so since then.
@@ -95,7 +104,8 @@ impl SessionError {
             | Self::NoName
             | Self::DirectExchange { .. }
             | Self::Cancelled { .. }
-            | Self::Forgotten { .. } => true,
+            | Self::Forgotten { .. }
+            | Self::Forbidden(_) => true,
             Self::Connect(_) | Self::Timeout { .. } | Self::Lost(_) => false,
         }
     }

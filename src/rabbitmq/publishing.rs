@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
-use lapin::{Channel, Connection, ConnectionStatus, options::ConfirmSelectOptions};
+use lapin::{
+    BasicProperties, Channel, Connection, ConnectionStatus,
+    options::{BasicPublishOptions, ConfirmSelectOptions},
+};
 use tokio::time::Instant;
 
 use super::{
     SessionError, connect,
     declarations::open_channel,
+    is_refused,
     publication::Publication,
     routes::{DelayQueueState, Route, Routes},
     step,
@@ -27,6 +31,8 @@ pub enum PublishOutcome {
     Full(String),
     /// The broker returned it, or cannot take it at all, or did not answer in time; why, in words.
     Failed(String),
+    /// The user of dlo may not publish at all, which says nothing about the message: it did not arrive; why, in words.
+    Forbidden(String),
     /// The channel or the connection was lost before the confirm: it may have arrived.
     Unknown,
     /// The channel or the connection was lost before it was sent at all.
@@ -73,6 +79,34 @@ impl PublishingSession {
         self.lanes.iter_mut()
     }
 
+    /// Finds out whether the user may publish, with a message that goes to no queue.
+    ///
+    /// # Errors
+    /// [`SessionError::Forbidden`] where not.
+    pub async fn try_to_publish(&self) -> Result<(), SessionError> {
+        let channel = confirming_channel(&self.connection).await?;
+        let publishing = async {
+            let (anywhere, nowhere) = (BasicPublishOptions::default(), "".into());
+            channel.basic_publish("".into(), nowhere, anywhere, &[], BasicProperties::default()).await?.await
+        };
+        match step("publishing", publishing).await {
+            Err(SessionError::Refused { source, .. }) if is_refused(&source) => Err(SessionError::forbidden(&source)),
+            Err(error) => Err(error),
+            Ok(_) => Ok(channel.close(200, "bye".into()).await.map_err(SessionError::lost)?),
+        }
+    }
+
+    /// That the user may not publish, where a lane has found that out.
+    ///
+    /// # Errors
+    /// [`SessionError::Forbidden`].
+    pub fn check_allowed(&mut self) -> Result<(), SessionError> {
+        match self.lanes.iter_mut().find_map(|lane| lane.forbidden.take()) {
+            Some(why) => Err(SessionError::Forbidden(why)),
+            None => Ok(()),
+        }
+    }
+
     /// How the delay queue of that name is found.
     ///
     /// Whoever publishes with a wait has to remember [`names::delay_queue`] beforehand: no broker says which
@@ -108,12 +142,19 @@ pub struct Lane {
     connection: Arc<Connection>,
     channel: Channel,
     routes: Arc<Routes>,
+    /// Why the broker took nothing, as the user may not publish.
+    forbidden: Option<String>,
 }
 
 impl Lane {
     async fn open(connection: &Arc<Connection>, routes: &Arc<Routes>) -> Result<Self, SessionError> {
         let channel = confirming_channel(connection).await?;
-        Ok(Self { connection: Arc::clone(connection), channel, routes: Arc::clone(routes) })
+        Ok(Self { connection: Arc::clone(connection), channel, routes: Arc::clone(routes), forbidden: None })
+    }
+
+    /// Whether the broker has said that the user may not publish.
+    pub const fn is_forbidden(&self) -> bool {
+        self.forbidden.is_some()
     }
 
     /// Publishes a window of messages and awaits all of their confirms; the answers are in the order of the messages.
@@ -161,6 +202,7 @@ impl Lane {
             obstacle.is_none()
         });
         let answered = window::publish(&self.connection, &self.channel, &publications).await;
+        self.forbidden = answered.forbidden.or(self.forbidden.take());
         if answered.exchange_missing {
             self.routes.forget(publications.iter().map(|publication| publication.route)).await;
         }

@@ -26,15 +26,20 @@ impl Backoff {
         self.connected = Some(Instant::now());
     }
 
-    /// Whether nothing has failed since the last session.
-    pub const fn is_fresh(&self) -> bool {
-        self.failures == 0 || self.connected.is_some()
+    /// Whether nothing has failed since the last session that has worked.
+    pub fn is_fresh(&self) -> bool {
+        self.failures == 0 || self.has_worked()
+    }
+
+    fn has_worked(&self) -> bool {
+        self.connected.is_some_and(|since| since.elapsed() >= STEADY)
     }
 
     pub fn next_delay(&mut self) -> Duration {
-        if self.connected.take().is_some_and(|since| since.elapsed() >= STEADY) {
+        if self.has_worked() {
             self.failures = 0;
         }
+        self.connected = None;
         let delay = FIRST.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         delay.mul_f64(0.5 + fastrand::f64() / 2.0)
@@ -63,8 +68,8 @@ mod tests {
     async fn starts_over_after_a_session_that_lasted() {
         let mut backoff = at_its_limit();
         backoff.connected();
-        assert!(backoff.is_fresh());
         tokio::time::advance(STEADY).await;
+        assert!(backoff.is_fresh());
         assert!(backoff.next_delay() <= FIRST);
     }
 
@@ -72,6 +77,7 @@ mod tests {
     async fn goes_on_after_a_session_that_died_at_once() {
         let mut backoff = at_its_limit();
         backoff.connected();
+        assert!(!backoff.is_fresh());
         assert!(backoff.next_delay() >= LONGEST / 2);
         assert!(!backoff.is_fresh());
     }

@@ -6,8 +6,8 @@ use futures_util::{StreamExt, future::join_all, stream::FuturesOrdered};
 use lapin::{Channel, Confirmation, Connection, message::BasicReturnMessage, options::BasicPublishOptions};
 
 use super::{
-    PublishOutcome, SessionError, convert, is_not_found, patience::unblocked_for, publication::Publication, refusal,
-    short, step,
+    PublishOutcome, SessionError, convert, is_not_found, is_refused, patience::unblocked_for, publication::Publication,
+    refusal, short, step,
 };
 use crate::{crash_point, domain::letter::LetterId};
 
@@ -30,6 +30,9 @@ pub(super) struct Answered {
     pub answers: Vec<Answer>,
     /// An exchange was missing, and the broker closed the channel over it.
     pub exchange_missing: bool,
+    /// Why the broker closed the channel, when that was because the user may not publish to the default exchange. It says
+    /// nothing about any message.
+    pub forbidden: Option<String>,
 }
 
 /// Publishes a window and awaits all of its confirms.
@@ -54,6 +57,7 @@ struct Answers {
     /// Why it closed the channel or the connection, when that was over a message.
     refusal: Option<String>,
     exchange_missing: bool,
+    access_refused: bool,
 }
 
 impl Answers {
@@ -63,6 +67,7 @@ impl Answers {
             returned: HashMap::new(),
             refusal: None,
             exchange_missing: false,
+            access_refused: false,
         }
     }
 
@@ -73,6 +78,7 @@ impl Answers {
             Ok(confirmation) => confirmation,
             Err(error) => {
                 self.exchange_missing |= is_not_found(&error);
+                self.access_refused |= is_refused(&error);
                 self.refusal = refusal(&error);
                 return;
             }
@@ -100,6 +106,10 @@ impl Answers {
 
     fn into_answered(self, publications: &[Publication], overdue: bool) -> Answered {
         let alone = publications.len() == 1;
+        let goes_straight = |publication: &Publication| publication.route.exchange().is_empty();
+        // Exchanges of their own may each be forbidden; the default one is everybody's.
+        let is_forbidden = self.access_refused && publications.iter().all(goes_straight);
+        let forbidden = self.refusal.clone().filter(|_| is_forbidden);
         let answer = |(publication, outcome): (&Publication, PublishOutcome)| {
             if let Some(words) = self.returned.get(&publication.id()) {
                 return Answer::Returned(words.clone());
@@ -112,6 +122,9 @@ impl Answers {
                 (PublishOutcome::Unknown, Some(refusal)) if alone && self.exchange_missing => {
                     Answer::Returned(refusal.clone())
                 }
+                (PublishOutcome::Unknown, Some(refusal)) if alone && is_forbidden => {
+                    Answer::Outcome(PublishOutcome::Forbidden(refusal.clone()))
+                }
                 // With others in the window, nobody knows which of them it was about.
                 (PublishOutcome::Unknown, Some(refusal)) if alone => {
                     Answer::Outcome(PublishOutcome::Failed(format!("the broker refused it: {refusal}")))
@@ -120,7 +133,7 @@ impl Answers {
             }
         };
         let answers = publications.iter().zip(self.outcomes).map(answer).collect();
-        Answered { answers, exchange_missing: self.exchange_missing }
+        Answered { answers, exchange_missing: self.exchange_missing, forbidden }
     }
 }
 

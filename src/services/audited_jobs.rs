@@ -1,6 +1,5 @@
 //! What is done with jobs that are under way: written with its line of activity, as [every change](super::audited_store).
 
-use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use super::{
@@ -9,12 +8,11 @@ use super::{
 };
 use crate::{
     domain::{
-        access::Right,
         activity::{Area, AuditEntry, Concerns},
         actor::Actor,
         command::CommandReport,
     },
-    store::{BulkAudit, BulkWork, HeldBack, Order, StoreError},
+    store::{Advance, BulkAudit, BulkWork, HeldBack, Order, StoreError},
 };
 
 impl AuditedStore {
@@ -40,9 +38,9 @@ impl AuditedStore {
         left_out: &CommandReport,
         held: &HeldBack,
         audit: BulkAudit,
-        next_at: Timestamp,
+        to: Advance,
     ) -> Result<bool, StoreError> {
-        let report = self.store.release(order, left_out, held, audit, next_at).await?;
+        let report = self.store.release(order, left_out, held, audit, to).await?;
         if let Some(report) = &report {
             log_letters(order.command, order.by, report.done.len() as u64, report.refused.len() as u64);
             self.announce(order.command, report);
@@ -82,7 +80,7 @@ impl AuditedStore {
 
     fn control(&self, action: &str, job: Uuid, by: &Actor) -> AuditEntry {
         AuditEntry {
-            concerns: Concerns::All(by.scope(Right::Read)),
+            concerns: Concerns::All(by.concerned()),
             ..AuditEntry::new(self.clock.now(), by, Area::Letters, action, format!("job {job}"))
         }
     }

@@ -25,13 +25,13 @@ use crate::{
         letter::LetterId,
         mapping::{ActiveMapping, Carrier, Mapping},
         policy::{ActivePolicy, Policy},
-        rule::{ActiveRule, Rule, RuleId},
+        rule::{ActiveRule, Rule, RuleId, RulePlace},
         schema::{SchemaId, SchemaRecord},
         version::Expected,
     },
     store::{
-        ChangeError, ClaimedBulk, EditOrder, GroupOrder, GroupReport, NewDigest, Order, OrderError, RuleChange, Store,
-        StoreError, StoreReader,
+        ChangeError, ClaimedBulk, EditOrder, GroupOrder, GroupReport, NewDigest, Order, OrderError, RuleChange,
+        RuleSet, Store, StoreError, StoreReader,
     },
 };
 
@@ -165,16 +165,15 @@ impl AuditedStore {
         Ok(unset)
     }
 
-    /// The answer is whether the rule's name was free.
     pub(crate) async fn set_rule(
         &self,
         id: RuleId,
         rule: &Rule,
-        place: Option<usize>,
+        place: Option<&RulePlace>,
         change: &RuleChange<'_>,
-    ) -> Result<bool, ChangeError<ActiveRule>> {
+    ) -> Result<RuleSet, ChangeError<ActiveRule>> {
         let set = self.store.set_rule(id, rule, place, change).await?;
-        if set {
+        if set == RuleSet::Yes {
             self.log_setting(&AuditEntry::new(change.at, change.by, Area::Rules, "set", &*rule.name));
         }
         Ok(set)
@@ -214,10 +213,12 @@ impl AuditedStore {
 
     /// The answer is the id under which these descriptors are kept. Who adds them stands in the record.
     pub(crate) async fn add_schema(&self, record: &SchemaRecord, bytes: &[u8]) -> Result<SchemaId, StoreError> {
-        let id = self.store.add_schema(record, bytes).await?;
-        let (at, by) = (record.uploaded_at, &record.uploaded_by);
-        self.log_setting(&AuditEntry::new(at, by, Area::Schemas, "upload", &*record.name));
-        Ok(id)
+        let added = self.store.add_schema(record, bytes).await?;
+        if added.is_new {
+            let (at, by) = (record.uploaded_at, &record.uploaded_by);
+            self.log_setting(&AuditEntry::new(at, by, Area::Schemas, "upload", &*record.name));
+        }
+        Ok(added.id)
     }
 
     pub(crate) async fn remove_schema(&self, id: SchemaId, by: &Actor) -> Result<bool, StoreError> {

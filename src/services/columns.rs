@@ -11,20 +11,23 @@ use std::{
 use super::decoding::{
     confirmed::{Confirmed, ConfirmedTypes},
     reader::{Reader, off_the_runtime},
-    reading::Library,
-    values,
+    reading::{Library, Reading},
+    values::{self, Each},
 };
 use crate::{
     domain::{
         column::Column,
         letter::{Letter, LetterId, LetterSummary},
         split::LONGEST_VALUE,
+        telling::one_line,
     },
     store::{StoreError, StoreReader},
 };
 
 /// Bytes of a body that is read for a list; larger ones say nothing there.
 pub const MOST_BYTES: u64 = 64 << 10;
+/// Letters whose bodies are in memory at once: 4 MiB at most.
+const AT_ONCE: usize = 64;
 /// Values of one letter that are looked at.
 const MOST_VALUES: usize = 1_000;
 
@@ -47,13 +50,25 @@ pub async fn of_letters(
     if columns.is_empty() {
         return Ok(HashMap::new());
     }
-    let said = |values: &[Value], column: &Column| {
-        let its = values.iter().filter(|value| value.path == column.path()).map(|value| &*value.text);
-        shortened(&its.collect::<Vec<_>>().join(", "))
-    };
-    let read = look_into(store, reader, letters, values_of).await?;
-    let row = |(id, values): (LetterId, Vec<Value>)| (id, columns.iter().map(|column| said(&values, column)).collect());
-    Ok(read.into_iter().map(row).collect())
+    let columns = columns.to_vec();
+    let look = move |of: Looked<'_>| said(&columns, |each| each_value(&of, each), shortened);
+    Ok(look_into(store, reader, letters, look).await?.into_iter().collect())
+}
+
+/// What a letter that was read says in these columns, all of it, in their order; nothing is empty.
+pub fn in_full(shown: &Letter, reading: &Reading, shows_payload: bool, columns: &[Column]) -> Vec<String> {
+    said(columns, |each| each_of(shown, reading, shows_payload, each), str::to_owned)
+}
+
+/// What `read` tells of these columns, as `text` has it.
+fn said(columns: &[Column], read: impl FnOnce(&mut Each<'_>), text: impl Fn(&str) -> String) -> Vec<String> {
+    let mut found: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
+    read(&mut |path, value| {
+        for (texts, _) in found.iter_mut().zip(columns).filter(|(_, column)| column.path() == path) {
+            texts.push(text(value));
+        }
+    });
+    found.iter().map(|texts| text(&texts.join(", "))).collect()
 }
 
 /// The columns there are in these letters, those of most letters first.
@@ -62,7 +77,7 @@ pub async fn in_letters(
     reader: &Reader,
     letters: &[LetterSummary],
 ) -> Result<Vec<Found>, StoreError> {
-    Ok(of_most_first(look_into(store, reader, letters, values_of).await?))
+    first_of_each(store, reader, letters, each_value).await
 }
 
 /// Those of them by which letters can be found.
@@ -71,26 +86,35 @@ pub async fn searchable_in_letters(
     reader: &Reader,
     letters: &[LetterSummary],
 ) -> Result<Vec<Found>, StoreError> {
-    Ok(of_most_first(look_into(store, reader, letters, searchable_values_of).await?))
+    first_of_each(store, reader, letters, each_searchable).await
 }
 
-fn of_most_first(read: Vec<(LetterId, Vec<Value>)>) -> Vec<Found> {
-    let mut found: BTreeMap<Column, Found> = BTreeMap::new();
-    for (_, values) in read {
-        let mut of_letter: BTreeMap<Column, String> = BTreeMap::new();
-        for value in values {
-            if let Ok(column) = value.path.parse() {
-                of_letter.entry(column).or_insert(value.text);
+/// The columns in what `values` tells, those of most letters first, with what the first letter says there first.
+async fn first_of_each(
+    store: &StoreReader,
+    reader: &Reader,
+    letters: &[LetterSummary],
+    values: fn(&Looked<'_>, &mut Each<'_>),
+) -> Result<Vec<Found>, StoreError> {
+    let look = move |of: Looked<'_>| {
+        let mut first: BTreeMap<Column, String> = BTreeMap::new();
+        values(&of, &mut |path, text| {
+            if let Ok(column) = path.parse() {
+                first.entry(column).or_insert_with(|| shortened(text));
             }
-        }
-        for (column, text) in of_letter {
+        });
+        first
+    };
+    let mut found: BTreeMap<Column, Found> = BTreeMap::new();
+    for (_, first) in look_into(store, reader, letters, look).await? {
+        for (column, example) in first {
             let entry = found.entry(column.clone());
-            entry.or_insert_with(|| Found { column, letters: 0, example: shortened(&text) }).letters += 1;
+            entry.or_insert_with(|| Found { column, letters: 0, example }).letters += 1;
         }
     }
     let mut found: Vec<Found> = found.into_values().collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.letters));
-    found
+    Ok(found)
 }
 
 /// What letters say in one column, as far as they can be found by it, and how many say it; of most letters first. What is too
@@ -101,86 +125,94 @@ pub async fn searchable_values(
     letters: &[LetterSummary],
     column: &Column,
 ) -> Result<Vec<(String, u64)>, StoreError> {
+    let column = column.clone();
+    let look = move |of: Looked<'_>| {
+        let mut texts: BTreeSet<String> = BTreeSet::new();
+        each_searchable(&of, &mut |path, text| {
+            if path == column.path() && !text.is_empty() && shortened(text) == text {
+                texts.insert(text.to_owned());
+            }
+        });
+        texts
+    };
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
-    for (_, values) in look_into(store, reader, letters, searchable_values_of).await? {
-        let is_short = |value: &Value| !value.text.is_empty() && shortened(&value.text) == value.text;
-        let its = values.into_iter().filter(|value| value.path == column.path() && is_short(value));
-        for text in its.map(|value| value.text).collect::<BTreeSet<_>>() {
-            *found.entry(text).or_default() += 1;
-        }
+    for text in look_into(store, reader, letters, look).await?.into_iter().flat_map(|(_, texts)| texts) {
+        *found.entry(text).or_default() += 1;
     }
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_by_key(|(_, letters)| std::cmp::Reverse(*letters));
     Ok(found)
 }
 
-struct Value {
-    path: String,
-    text: String,
+/// A letter that is looked into.
+pub(super) struct Looked<'a> {
+    pub readers: (&'a Reader, &'a Library),
+    pub letter: &'a Letter,
+    pub confirmed: &'a Confirmed,
+    /// Whether its payload may be looked into.
+    pub shows_payload: bool,
 }
 
-/// What `look` finds in each letter whose body is small; it is told whether payloads may be looked into.
+/// What `look` finds in each letter whose body is small. Nothing else is kept of it.
 pub(super) async fn look_into<T: Send + 'static>(
     store: &StoreReader,
     reader: &Reader,
     letters: &[LetterSummary],
-    look: impl Fn((&Reader, &Library), &Letter, &Confirmed, bool) -> T + Send + 'static,
+    look: impl Fn(Looked<'_>) -> T + Clone + Send + 'static,
 ) -> Result<Vec<(LetterId, T)>, StoreError> {
-    let small = letters.iter().filter(|letter| letter.size <= MOST_BYTES).cloned().collect();
-    let (mut contents, mut confirmed) = (Vec::new(), ConfirmedTypes::new(store));
-    for letter in store.with_contents(small).await? {
-        let shows_payload = store.shows_payload(&letter.summary.broker, letter.summary.queue.as_deref());
-        let confirmed = confirmed.of(&letter.summary).await?;
-        contents.push((letter, confirmed, shows_payload));
-    }
-    let (library, reader) = (reader.library().await, reader.clone());
-    let read = move || {
-        let read = |(letter, confirmed, shows_payload): &(Letter, Arc<Confirmed>, bool)| {
-            (letter.summary.id, look((&reader, &library), letter, confirmed, *shows_payload))
-        };
-        contents.iter().map(read).collect()
-    };
-    Ok(off_the_runtime(read).await)
-}
-
-fn values_of(
-    (reader, library): (&Reader, &Library),
-    letter: &Letter,
-    confirmed: &Confirmed,
-    shows_payload: bool,
-) -> Vec<Value> {
-    let (shown, reading) = reader.shown(library, letter, confirmed);
-    let mut found = Vec::new();
-    let mut take = |path: &str, text: &str| {
-        if found.len() < MOST_VALUES {
-            found.push(Value { path: path.to_owned(), text: text.to_owned() });
+    let small: Vec<&LetterSummary> = letters.iter().filter(|letter| letter.size <= MOST_BYTES).collect();
+    let (mut found, mut confirmed) = (Vec::with_capacity(small.len()), ConfirmedTypes::new(store));
+    for some in small.chunks(AT_ONCE) {
+        let mut contents = Vec::with_capacity(some.len());
+        for letter in store.with_contents(some.iter().copied().cloned().collect()).await? {
+            let shows_payload = store.shows_payload(&letter.summary.broker, letter.summary.queue.as_deref());
+            let confirmed = confirmed.of(&letter.summary).await?;
+            contents.push((letter, confirmed, shows_payload));
         }
-    };
-    values::of_headers(&shown, shows_payload, &mut take);
-    if shows_payload {
-        values::of_payload(&reading, &mut take);
+        let (library, reader, look) = (reader.library().await, reader.clone(), look.clone());
+        let read = move || {
+            let read = |(letter, confirmed, shows_payload): &(Letter, Arc<Confirmed>, bool)| {
+                let readers = (&reader, &*library);
+                (letter.summary.id, look(Looked { readers, letter, confirmed, shows_payload: *shows_payload }))
+            };
+            contents.iter().map(read).collect::<Vec<_>>()
+        };
+        found.extend(off_the_runtime(read).await);
     }
-    found
+    Ok(found)
 }
 
-/// A header that repeats the error is found by that.
-fn searchable_values_of(
-    readers: (&Reader, &Library),
-    letter: &Letter,
-    confirmed: &Confirmed,
-    shows_payload: bool,
-) -> Vec<Value> {
-    let mut values = values_of(readers, letter, confirmed, shows_payload);
-    let error = failure_conventions::read(&letter.message).failure.error.unwrap_or_default();
-    let repeats = |text: &String| error.message.as_ref() == Some(text) || error.stacktrace.as_ref() == Some(text);
-    values.retain(|value| !value.path.starts_with("header.") || !repeats(&value.text));
-    values
+/// Tells of the values of a letter, of so many at most.
+fn each_value(of: &Looked<'_>, each: &mut Each<'_>) {
+    let (reader, library) = of.readers;
+    let (shown, reading) = reader.shown(library, of.letter, of.confirmed);
+    let mut left = MOST_VALUES;
+    each_of(&shown, &reading, of.shows_payload, &mut |path, text| {
+        if left > 0 {
+            left -= 1;
+            each(path, text);
+        }
+    });
+}
+
+/// Those by which it can be found. A header that repeats the error is found by that.
+fn each_searchable(of: &Looked<'_>, each: &mut Each<'_>) {
+    let error = failure_conventions::read(&of.letter.message).failure.error.unwrap_or_default();
+    let repeats = |text: &str| [&error.message, &error.stacktrace].iter().any(|its| its.as_deref() == Some(text));
+    each_value(of, &mut |path, text| {
+        if !path.starts_with("header.") || !repeats(text) {
+            each(path, text);
+        }
+    });
+}
+
+fn each_of(shown: &Letter, reading: &Reading, shows_payload: bool, each: &mut Each<'_>) {
+    values::of_headers(shown, shows_payload, each);
+    if shows_payload {
+        values::of_payload(reading, each);
+    }
 }
 
 pub(super) fn shortened(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST_VALUE) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    one_line(text, LONGEST_VALUE)
 }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{
     audited_store::AuditedStore,
-    columns,
+    columns::{self, Looked},
     decoding::{
         confirmed::Confirmed,
         reader::Reader,
@@ -152,8 +152,8 @@ impl GroupSplits {
         let letters = seen.letters(&filter, &newest).await?.items;
         let mut counts: BTreeMap<Said, u64> = BTreeMap::new();
         let of_field = field.clone();
-        let look = move |with: (&Reader, &Library), letter: &Letter, confirmed: &Confirmed, shows_payload| {
-            if shows_payload { said(with, letter, confirmed, &of_field) } else { None }
+        let look = move |of: Looked<'_>| {
+            if of.shows_payload { said(of.readers, of.letter, of.confirmed, &of_field) } else { None }
         };
         let found = columns::look_into(seen, &self.reader, &letters, look).await?;
         let read = letters.len() as u64;

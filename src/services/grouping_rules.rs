@@ -167,7 +167,7 @@ impl GroupingRules {
         self.reload().await?;
         let (by, rewriter) = (Actor::named(Actor::GROUPING_RULES), self.rewriter());
         for group in grouping::to_split(&self.store.known_groups().await?, &rewriter).into_iter().take(most) {
-            // Somebody may have split it meanwhile.
+            // Somebody may have split it, or merged what it is in, meanwhile; the next round sees what is left.
             _ = self.changes.split_again(group, None, &by).await?;
         }
         let known = self.store.known_groups().await?;

@@ -30,6 +30,7 @@ pub mod incidents;
 pub mod intake;
 pub mod live;
 pub mod notifications;
+mod one_by_one;
 pub mod policies;
 pub mod processes;
 pub mod retention;

@@ -16,6 +16,8 @@ use super::{
 pub enum BackupError {
     #[error("{} is there already; nothing is ever replaced", .0.display())]
     Exists(PathBuf),
+    #[error("{} is being written by another dlo", .0.display())]
+    UnderWay(PathBuf),
     #[error("{} cannot be written: {}", .0.display(), .1)]
     File(PathBuf, io::Error),
     #[error(
@@ -42,7 +44,7 @@ impl Store {
     pub async fn backup(&self, file: &Path) -> Result<(), BackupError> {
         let Either::Sqlite(pool) = self.db.reader() else { return Err(BackupError::NotSqlite(file.to_owned())) };
         // SQLite copies into an empty file, keeps the rights that it has, and does not wait for the disk.
-        let (new, _) = NewFile::create(file)?;
+        let new = NewFile::create(file)?;
         let name = new.partial.to_string_lossy().into_owned();
         sqlx::query("VACUUM INTO $1").bind(name).execute(pool).await?;
         new.finish()

@@ -40,8 +40,8 @@ impl Store {
     }
 
     /// Keeps what the clock says. Where it was put back, retries that were scheduled meanwhile are due after their delay
-    /// from now on, what is claimed stays so for two `lease`s at most, incidents that were opened or reported meanwhile were
-    /// so now, and groups changed now.
+    /// from now on, what is claimed stays so for two `lease`s at most, incidents that were opened or reported meanwhile
+    /// were so now, groups changed now, and retries of many letters were begun now, which are looked at at once.
     pub async fn observe_clock(&self, now: Timestamp, lease: Duration) -> Result<Option<SetBack>, StoreError> {
         const LATEST: &str = "SELECT at FROM latest_time WHERE id = 1";
         const KEEP: &str = "INSERT INTO latest_time (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET
@@ -71,6 +71,7 @@ impl Store {
         self.put_back_clock_of_groups(now).await?;
         let mut tx = self.db.begin().await?;
         shorten_claims(&mut tx, now, by, lease).await?;
+        put_back_jobs(&mut tx, now).await?;
         tx.commit().await?;
         let mut shortened = 0;
         loop {
@@ -93,6 +94,24 @@ async fn shorten_claims(tx: &mut Tx, now: Timestamp, by: Duration, lease: Durati
     };
     let (claims, by) = (CLAIMS.pick(tx), Timestamp::default().plus(by).as_micros());
     on!(tx, |tx| sqlx::query(claims).bind(by).bind(longest_claim(now, lease)).execute(&mut **tx).await.map(drop)?);
+    Ok(())
+}
+
+/// A retry of many letters counts its delay from when it was begun, and what is not due yet waits when it is looked at.
+async fn put_back_jobs(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+    // An update of many rows would take them in any order.
+    const LOCK: &str = "SELECT id FROM jobs
+        WHERE action = 'retry' AND (created_at > $1 OR next_at > $1 OR last_sent_at > $1)
+        ORDER BY id FOR NO KEY UPDATE";
+    // Other jobs keep when they were begun: letters that they have discarded are found by it.
+    const PUT_BACK: &str = "UPDATE jobs SET created_at = CASE WHEN created_at > $1 THEN $1 ELSE created_at END,
+            next_at = CASE WHEN next_at > $1 THEN $1 ELSE next_at END,
+            last_sent_at = CASE WHEN last_sent_at > $1 THEN $1 ELSE last_sent_at END
+        WHERE action = 'retry' AND (created_at > $1 OR next_at > $1 OR last_sent_at > $1)";
+    if let Either::Postgres(tx) = &mut *tx {
+        sqlx::query(LOCK).bind(now.as_micros()).execute(&mut **tx).await?;
+    }
+    on!(tx, |tx| sqlx::query(PUT_BACK).bind(now.as_micros()).execute(&mut **tx).await.map(drop)?);
     Ok(())
 }
 

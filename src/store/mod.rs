@@ -78,7 +78,8 @@ pub use retries::outcomes::RetryTally;
 pub use retries::pauses::resumed_entry;
 pub use retries::sent_on::{KnownDelivery, SendingOn};
 pub use retries::stops::{QueueStops, StoppedRetry};
-pub use rules::{OrderError, RuleChange, RuleFailure};
+pub use rules::{OrderError, RuleChange, RuleFailure, RuleSet};
+pub use schemas::SchemaAdded;
 pub use search::ToIndex;
 pub use views::ViewRefusal;
 pub use watch::findings::{WatchedBroker, WatchedQueue};
@@ -92,6 +93,8 @@ pub struct StoreReader {
     facet_keys: Arc<FacetKeys>,
     /// What is of other queues is not there.
     scope: QueueScope,
+    /// Nor are jobs that concern others.
+    concerned: QueueScope,
     /// Of letters of other queues it is not told what is in them.
     payloads: QueueScope,
     /// Only where it is for one request.
@@ -114,7 +117,13 @@ impl StoreReader {
     #[must_use]
     pub fn within(&self, grants: &Grants) -> Self {
         let scope = |right| grants.scope(right).clone();
-        Self { scope: scope(Right::Read), payloads: scope(Right::Payload), memo: Some(Arc::default()), ..self.clone() }
+        Self {
+            scope: scope(Right::Read),
+            concerned: grants.concerned().clone(),
+            payloads: scope(Right::Payload),
+            memo: Some(Arc::default()),
+            ..self.clone()
+        }
     }
 
     /// The same on connections that nobody else uses.
@@ -155,13 +164,13 @@ impl Store {
     /// The same, where statements are logged that take as long as `slow`: their texts, never the values that are bound to
     /// them.
     pub async fn open_logging(url: &str, slow: Duration) -> Result<Self, StoreError> {
-        let (scope, payloads) = (QueueScope::everything(), QueueScope::everything());
         Ok(Self(StoreReader {
             db: Db::open(url, slow).await?,
             facets: Arc::default(),
             facet_keys: Arc::default(),
-            scope,
-            payloads,
+            scope: QueueScope::everything(),
+            concerned: QueueScope::everything(),
+            payloads: QueueScope::everything(),
             memo: None,
         }))
     }

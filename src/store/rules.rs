@@ -15,7 +15,7 @@ use crate::domain::{
     activity::{Area, AuditEntry},
     actor::Actor,
     letter::LetterId,
-    rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
+    rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder, RulePlace},
     version::Expected,
 };
 
@@ -60,6 +60,16 @@ pub struct RuleChange<'a> {
 /// Why rules are not put into another order.
 pub type OrderError = ChangeError<RuleOrder>;
 
+/// Whether a rule was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleSet {
+    Yes,
+    /// Another one has its name.
+    NameTaken,
+    /// They are in another order than its place is counted in.
+    Reordered,
+}
+
 const LOCK: LockTable = LockTable("LOCK TABLE rules IN SHARE ROW EXCLUSIVE MODE");
 
 impl StoreReader {
@@ -86,16 +96,15 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Writes a rule, in the place of the one that has its id. It comes to stand at `place`, counted from 0; where none is
-    /// given, where it stood, or at the end. One that is there already stays as it is, with who wrote it. The answer is
-    /// whether its name was free.
+    /// Writes a rule, in the place of the one that has its id. It comes to stand at `place`; where none is given, where
+    /// it stood, or at the end. One that is there already stays as it is, with who wrote it.
     pub async fn set_rule(
         &self,
         id: RuleId,
         rule: &Rule,
-        place: Option<usize>,
+        place: Option<&RulePlace>,
         change: &RuleChange<'_>,
-    ) -> Result<bool, ChangeError<ActiveRule>> {
+    ) -> Result<RuleSet, ChangeError<ActiveRule>> {
         const TAKEN: &str = "SELECT COUNT(*) FROM rules WHERE name = $1 AND id <> $2";
         const SET: &str = "INSERT INTO rules (id, position, name, expression, importance, set_by, set_at)
             VALUES ($1, (SELECT coalesce(max(position), 0) + 1 FROM rules), $2, $3, $4, $5, $6)
@@ -114,8 +123,9 @@ impl Store {
             .fetch_one(&mut **tx)
             .await?);
         if taken > 0 {
-            return Ok(false);
+            return Ok(RuleSet::NameTaken);
         }
+        let order = RuleOrder(self::order(&mut tx).await?);
         if !is_same {
             on!(&mut tx, |tx| sqlx::query(SET)
                 .bind(id.as_uuid())
@@ -130,15 +140,19 @@ impl Store {
             forget_failures_of_change(&mut tx, before.as_ref().map(|before| &before.rule), rule).await?;
         }
         let has_moved = match place {
-            Some(place) => move_to(&mut tx, id, place).await?,
+            Some(place) => move_to(&mut tx, id, place.at).await?,
             None => false,
         };
+        // What stands there by now is no conflict. Nothing of what is written above stays.
+        if has_moved && place.is_some_and(|place| !place.order.is_met(Some(&order))) {
+            return Ok(RuleSet::Reordered);
+        }
         if is_same && !has_moved {
-            return Ok(true);
+            return Ok(RuleSet::Yes);
         }
         write(&mut tx, "set", &rule.name, change).await?;
         tx.commit().await?;
-        Ok(true)
+        Ok(RuleSet::Yes)
     }
 
     /// Removes a rule; the answer is its name, if there was such a rule.

@@ -18,15 +18,23 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unreadable`] for one that a newer version has brought to its own.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        let applied = self.applied_version().await?;
-        if applied > self.newest_version() {
-            return Err(self.wrong_version(applied, NEWER));
-        }
+        self.refuse_newer().await?;
         match self.db.writer() {
             Either::Sqlite(pool) => SQLITE.run(pool).await?,
             Either::Postgres(pool) => POSTGRES.run(pool).await?,
         }
         Ok(())
+    }
+
+    /// Fails where a newer version has brought the database to its own: this one can neither use nor migrate it.
+    pub async fn refuse_newer(&self) -> Result<(), StoreError> {
+        let applied = self.applied_version().await?;
+        if applied > self.newest_version() { Err(self.wrong_version(applied, NEWER)) } else { Ok(()) }
+    }
+
+    /// Whether no version has used the database yet.
+    pub async fn is_new(&self) -> Result<bool, StoreError> {
+        Ok(self.applied_version().await? == 0)
     }
 
     /// Fails unless the database is at this version.

@@ -110,7 +110,7 @@ impl Store {
             return Ok(Err(refusal));
         }
         let kept = before.as_ref().filter(|before| before.owner != keeper.name);
-        let within = kept.map_or_else(|| by.scope(Right::Read), |before| before.within.clone());
+        let within = kept.map_or_else(|| by.concerned(), |before| before.within.clone());
         let view = SavedView { id, content: content.clone(), owner, within, by: by.clone(), set_at: at };
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(id)

@@ -70,10 +70,11 @@ const begin = () => {
 
 on("input", "#text", () => original() && compare());
 
-// There is always one more row for a header that is new.
+// There is one more row for a header that is new, up to as many as it says.
 on("input", "[data-new-header] input", (field) => {
   const row = field.closest("[data-new-header]");
-  if (!field.value || row !== all("[data-new-header]").at(-1)) return;
+  const rows = all("[data-new-header]");
+  if (!field.value || row !== rows.at(-1) || rows.length >= Number(row.dataset.newHeader)) return;
   const next = row.cloneNode(true);
   all("input, select", next).forEach((input) => {
     if (input.matches("input")) input.value = "";

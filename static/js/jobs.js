@@ -1,5 +1,5 @@
 // The figures of a job go on while somebody is at one of its buttons, and none does anything else by then.
-import { all } from "./dom.js";
+import { all, on, one } from "./dom.js";
 import { catchUp, fetchMorphing, isBusy, update } from "./refresh.js";
 import { isOwn } from "./requests.js";
 
@@ -18,4 +18,20 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (!isOwn(requestConfig) || !all(".job-acts", target).some(isBusy)) return;
   detail.shouldSwap = false;
   follow(target, detail.serverResponse);
+});
+
+// Whoever pauses a job by a key goes on at what resumes it; held down, the key does not.
+let resumes = ""; // where that is sent
+
+on("keydown", ".job-acts button", ({ form }, event) => {
+  if (event.key !== "Enter" && event.key !== " ") return;
+  const action = form.getAttribute("action");
+  if (event.repeat) event.preventDefault();
+  else resumes = action.endsWith("/pause") ? action.replace(/pause$/, "resume") : "";
+});
+
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (detail.target.id !== "main" || !resumes) return;
+  one(`.job-acts form[action="${resumes}"] button`)?.focus();
+  resumes = "";
 });

@@ -2,7 +2,7 @@
 // now. Nothing moves that is pointed at or worked with; rows come in only when they are asked for.
 import { all, isChanged, one } from "./dom.js";
 import { isOwn } from "./requests.js";
-import { countSelected, focusAgain, links, rowOf } from "./rows.js";
+import { countSelected, focusAgain, goOn, links, rowOf } from "./rows.js";
 
 let isAsking = false;
 let hasMissed = false;
@@ -58,11 +58,12 @@ const morph = (old, now) => {
 // All of them, those that are folded into one too.
 const rowsOf = (list) => all("[id^=row-]", list);
 
-// A row that is not on this page any more has left the list, unless newer ones have pushed it to the next page.
+// A row that is missing has left the list, unless the page does not reach as far as it did: newer ones push rows to the next.
 const leaving = (list, now) => {
   const there = new Set(rowsOf(now).map((row) => row.id));
   const rows = rowsOf(list);
-  const last = "whole" in now.dataset ? rows.length : rows.findLastIndex((row) => there.has(row.id));
+  const reachesAll = (now.dataset.reach ?? "~") >= list.dataset.reach;
+  const last = reachesAll ? rows.length : rows.findLastIndex((row) => there.has(row.id));
   return rows.slice(0, Math.max(0, last)).filter((row) => !there.has(row.id));
 };
 
@@ -93,17 +94,10 @@ const clear = (list) => {
   });
 };
 
-// What its rows have become, and what is shown in place of a list that has none any more.
-const successor = (list, page) => {
-  const now = page.getElementById(list.id);
-  if (now) return { now };
-  const empty = page.createElement("ol");
-  empty.dataset.whole = "";
-  return { now: empty, instead: one("#results .list-box", page) };
-};
-
 const updateRows = (list, page) => {
-  const { now, instead } = successor(list, page);
+  const box = one("#results .list-box", page);
+  const now = page.getElementById(list.id) ?? box;
+  if (!now) return;
   const rows = new Map(rowsOf(list).map((row) => [row.id, row]));
   const gone = leaving(list, now);
   rowsOf(now).forEach((row) => rows.has(row.id) && morph(rows.get(row.id), row));
@@ -114,9 +108,10 @@ const updateRows = (list, page) => {
   const leave = () => {
     if (isBusy(list)) return;
     clear(list);
-    if (!instead || rowsOf(list).length) return;
-    list.closest(".list-box").replaceWith(instead);
-    htmx.process(instead);
+    if (rowsOf(list).length) return;
+    // Where none is left, what is there now moves nothing.
+    list.closest(".list-box").replaceWith(box);
+    htmx.process(box);
   };
   list.onpointerleave = leave;
   leave();
@@ -190,9 +185,10 @@ const refocus = () => {
   else if (!focusAgain()) one("#main").focus({ preventScroll: true });
 };
 
-document.addEventListener("htmx:configRequest", ({ detail }) => {
-  // The page may have moved on since the form was made, by opening a letter beside the list.
-  if (detail.verb === "post") detail.parameters.back = location.pathname + location.search;
+document.addEventListener("htmx:configRequest", ({ detail: { verb, elt, parameters } }) => {
+  // The page may have moved on since the form was made, by opening a letter beside the list. What undoes something elsewhere knows
+  // a way back by itself.
+  if (verb === "post" && (one("#pane") || !elt.closest(".toast-box"))) parameters.back = location.pathname + location.search;
 });
 
 // A question that was left is not asked again on the way back.
@@ -204,16 +200,13 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.target.id === "pane" && one(".list-box")?.offsetParent) listAt = scrollY;
 });
 
-// What is brought up to date by itself stays as it is while somebody is at it.
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const { target } = detail;
-  if (target.matches("[data-keeps-open]") && one("details[open], :focus", target)) detail.shouldSwap = false;
-});
-
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   settle();
   // What comes by itself moves nobody.
-  if (!isOwn(detail.requestConfig)) refocus();
+  if (!isOwn(detail.requestConfig)) {
+    refocus();
+    goOn();
+  }
   if (detail.target.id === "pane" && matchMedia(NARROW).matches) scrollTo(0, one("#pane .letter-view") ? 0 : listAt);
 });
 

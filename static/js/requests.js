@@ -1,11 +1,11 @@
-// Says of each request of somebody's that it runs, that it failed, and offers to try again. Nothing that was entered is
-// lost by that.
+// Says of somebody's request that it runs or failed, and offers to try again. Nothing that was entered is lost.
 import { on, one } from "./dom.js";
 import { isAway, isLost, listenAgain } from "./live.js";
 
 const SHOWN_AFTER = 200;
 const SLOW_AFTER = 5000;
 const PATIENCE = 10000; // for the answer whether the server is there
+const OVER_AFTER = 60000; // as htmx does it; nobody tells of the browser's Stop
 
 const running = new Map(); // requests, and how they are shown: "" or a word
 let repeat = null; // what "Try again" does
@@ -26,15 +26,22 @@ const paint = () => {
 const begin = (request) => {
   const shown = { word: "" };
   const set = (word) => () => ((shown.word = word), paint());
-  shown.timers = [setTimeout(set("busy"), SHOWN_AFTER), setTimeout(set("slow"), SLOW_AFTER)];
+  shown.timers = [setTimeout(set("busy"), SHOWN_AFTER), setTimeout(set("slow"), SLOW_AFTER), setTimeout(end, OVER_AFTER, request)];
   running.set(request, shown);
+  request.classList?.add("htmx-request");
+  return shown;
 };
 
 const end = (request) => {
-  running.get(request)?.timers.forEach(clearTimeout);
+  if (!running.has(request)) return;
+  running.get(request).timers.forEach(clearTimeout);
   running.delete(request);
+  request.classList?.remove("htmx-request");
   paint();
 };
+
+// Whether a form is on its way, and not only about to be.
+export const isSent = (form) => running.get(form)?.isGone;
 
 const fail = (text, verb, again) => {
   one("#toasts [data-unanswered]")?.remove();
@@ -88,7 +95,7 @@ on("click", "[data-try-again]", (button) => {
   todo?.();
 });
 
-// A request that is cut off, as the next one takes its place, is no error. htmx writes into the console what is named here.
+// A request whose place the next one takes is no error. htmx writes into the console what is named here.
 const cutQuietly = (detail) => {
   const { xhr } = detail;
   const { onabort } = xhr;
@@ -116,12 +123,12 @@ document.addEventListener("htmx:timeout", htmxFailed("slow"));
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { xhr, requestConfig } = detail;
   unanswered = null;
+  if (xhr.status < 400) return;
+  if (isOwn(requestConfig)) return void (detail.shouldSwap = false);
   if (xhr.status < 500) return;
-  const isOurs = xhr.responseText.includes("toast-box");
-  if (isOwn(requestConfig) || !isOurs) detail.shouldSwap = false;
-  if (isOwn(requestConfig)) return;
-  if (isOurs) unanswered = requestConfig;
-  else htmxFailed("gone")({ detail });
+  if (xhr.responseText.includes("toast-box")) return void (unanswered = requestConfig);
+  detail.shouldSwap = false;
+  htmxFailed("gone")({ detail });
 });
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
@@ -143,13 +150,12 @@ const isThere = async () => {
 
 const leave = async (element, verb, go, retry) => {
   if (running.has(element)) return;
-  element.classList.add("htmx-request");
   begin(element);
   try {
     await isThere();
+    (running.get(element) ?? begin(element)).isGone = true; // somebody may have typed on
     go();
   } catch {
-    element.classList.remove("htmx-request");
     end(element);
     fail(one("#unanswered").dataset[isAway() ? "away" : "gone"], verb, retry);
   }
@@ -179,10 +185,6 @@ on("click", "a[href]", (link, event) => {
   leave(link, "get", () => location.assign(link.href), () => link.click());
 });
 
-// Whoever comes back by the history finds the page as it was left.
-addEventListener("pageshow", () => {
-  [...running.keys()].forEach((request) => {
-    request.classList?.remove("htmx-request");
-    end(request);
-  });
-});
+// Whoever comes back by the history, or types on, is on the page.
+addEventListener("pageshow", () => [...running.keys()].forEach(end));
+on("input", "form", end);

@@ -67,7 +67,7 @@ export const walk = (step) => {
 
 let isFollowing = false; // whether the letter beside the list is on its way
 
-// Opens the letter one has come to beside the list, where one is open; of those that are walked past meanwhile, the last.
+// Opens the letter one has come to, where one is open beside the list; of those walked past meanwhile, the last.
 const follow = () => {
   const link = links()[here()];
   if (isFollowing || !link?.matches("#rows a") || link.ariaCurrent || !one("#pane .letter-view")) return;
@@ -82,6 +82,14 @@ const follow = () => {
 
 export const open = () => links()[here()]?.click();
 
+let goesOn = false; // whether a key has acted on the letter beside the list
+
+// Opens what has its place in the list, where that has taken it away.
+export const goOn = () => {
+  if (goesOn) follow();
+  goesOn = false;
+};
+
 // Gives the focus back to a row, if one was walking by keys.
 export const focusAgain = () => {
   if (byKeys) links()[again()]?.focus();
@@ -89,12 +97,23 @@ export const focusAgain = () => {
 };
 
 export const toggle = () => {
-  const box = boxes()[here()];
+  const box = isListShown() && boxes()[here()];
   if (!box) return;
   box.checked = !box.checked;
   lastBox = box;
   box.dispatchEvent(new Event("change", { bubbles: true }));
 };
+
+const SELECTED = ".list-row > :checked";
+
+// The checkbox of the row one is at, unless its letter is open.
+const boxHere = () => {
+  const row = rowOf(document.activeElement);
+  return row && !one("a", row).ariaCurrent ? one("input", row) : null;
+};
+
+// Whether rows are meant, which have to be seen, and not the letter that is open.
+const meansRows = () => isListShown() && Boolean(one(SELECTED) ?? boxHere());
 
 // Acts on what is selected, else on the row one is at, else on the letter that is open.
 export const act = (key) => {
@@ -103,28 +122,21 @@ export const act = (key) => {
     one(`main [data-key="${key}"]`)?.click();
     return;
   }
-  const row = rowOf(document.activeElement);
-  byKeys = byKeys || Boolean(row);
+  byKeys = byKeys || Boolean(rowOf(document.activeElement));
   remember(here());
-  if (!one(".list-row > :checked") && (!row || one("a", row).ariaCurrent)) {
-    one(`.letter-view [data-key="${key}"]`)?.click();
-    return;
-  }
-  const button = one(`#bulk [data-key="${key}"]`);
+  const isOfRows = meansRows();
+  const button = one(`${isOfRows ? "#bulk" : ".letter-view"} [data-key="${key}"]`);
   if (!button) return;
-  if (!one(".list-row > :checked")) {
-    one("input", row).checked = true;
-    spread(one("input", row));
-  }
+  goesOn = byKeys && !isOfRows;
+  if (isOfRows && !one(SELECTED)) toggle();
   button.click();
 };
 
 // When what is selected, or open, is to be retried: the choice of that, which Enter carries out.
 export const delay = () => {
-  const row = rowOf(document.activeElement);
-  const choice = one(".list-row > :checked") || (row && !one("a", row)?.ariaCurrent) ? one("#bulk [name=delay]") : null;
+  const choice = meansRows() && one("#bulk [name=delay]");
   if (choice) {
-    if (!one(".list-row > :checked")) toggle();
+    if (!one(SELECTED)) toggle();
     return choice.focus();
   }
   const menu = one("[data-later]");
@@ -184,20 +196,9 @@ on("click", ".run-head > a", (link, event) => {
 });
 
 // All that match means all rows, and none of them alone.
-on("change", "[data-matching]", (matching) => {
-  itemBoxes().forEach((box) => (box.checked = matching.checked));
-  countSelected();
-});
-
-on("change", ".list-row > input", (box) => {
+on("change", "[data-matching], [data-selects-all], .list-row > input", (box) => {
   const matching = one("[data-matching]");
   if (matching && !box.checked) matching.checked = false;
-  countSelected();
-});
-
-on("change", "[data-selects-all]", (every) => {
-  const matching = one("[data-matching]");
-  if (matching && !every.checked) matching.checked = false;
-  itemBoxes().forEach((box) => (box.checked = every.checked));
+  if (!rowOf(box)) itemBoxes().forEach((other) => (other.checked = box.checked));
   countSelected();
 });

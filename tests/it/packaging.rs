@@ -182,7 +182,7 @@ pub fn everything_counted() -> Metrics {
     metrics.redelivered("main");
     metrics.retry_stopped("main", Some("orders"));
     metrics.exhausted("main", Some("orders"), Importance::High);
-    metrics.retried("main", "orders", RetryKind::Automatic, 1);
+    metrics.retried("main", "orders", RetryKind::Automatic);
     metrics.retry_failed("main", "orders", RetryKind::Manual);
     metrics.notification(Channel::Slack, NotificationOutcome::Delivered);
     metrics.rule_failed("vip");

@@ -14,5 +14,7 @@ done
 # shellcheck source=/dev/null
 . "$1/rabbitmq/node.env"
 echo "demo: RabbitMQ is up; dlo opens its database and says where its pages are"
+# Nothing is configured but this node: the brokers and the channels of whoever runs it are not the demo's.
+unset "${!DLO_@}"
 export DLO_BROKERS__MAIN__URL=$AMQP_URL DLO_BROKERS__MAIN__MANAGEMENT_URL=$MANAGEMENT_URL
-exec "${CARGO_TARGET_DIR:-target}/demo/dlo" demo
+exec "${CARGO_TARGET_DIR:-target}/demo/dlo" --config /dev/null demo

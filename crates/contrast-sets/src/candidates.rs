@@ -43,6 +43,7 @@ impl Measure {
             (Self::Value, fact) => fact.number(),
             (Self::Items, Fact::Items(items)) => Some(*items as f64),
             (Self::Length, Fact::Text(text)) => Some(text.chars().count() as f64),
+            (Self::Length, Fact::Long(characters)) => Some(*characters as f64),
             (Self::Items | Self::Length, _) => None,
         }
     }
@@ -64,19 +65,19 @@ pub struct Candidate<'a> {
     pub attribute: &'a str,
     pub condition: Condition,
     pub holds: DocumentSet,
+    /// For so many documents of the other sample nobody knows whether it holds, as they were cut.
+    pub unknown: usize,
 }
 
 /// What all documents say of one attribute, with the number of each.
 type Column<'a> = Vec<(usize, &'a Fact)>;
 type Held = (Condition, DocumentSet);
 
-/// A longer text is not compared, only measured.
-const LONGEST: usize = 64;
 /// The measures of an attribute are cut in so many parts.
 const PARTS: usize = 16;
 
-/// All conditions that hold for some of the documents.
-pub fn candidates<'a>(documents: &[&'a Document]) -> Vec<Candidate<'a>> {
+/// All conditions that hold for some of the documents, the first `here` of which are the sample that is told apart.
+pub fn candidates<'a>(documents: &[&'a Document], here: usize) -> Vec<Candidate<'a>> {
     let mut columns: BTreeMap<&str, Column<'_>> = BTreeMap::new();
     for (number, document) in documents.iter().enumerate() {
         for (attribute, facts) in &document.facts {
@@ -84,23 +85,25 @@ pub fn candidates<'a>(documents: &[&'a Document]) -> Vec<Candidate<'a>> {
         }
     }
     let of_column = |(attribute, column): (&'a str, Column<'a>)| {
-        let held = conditions(&column, documents);
-        held.into_iter().map(move |(condition, holds)| Candidate { attribute, condition, holds })
+        let (held, unknown) = conditions(&column, documents, here);
+        held.into_iter().map(move |(condition, holds)| Candidate { attribute, condition, holds, unknown })
     };
     columns.into_iter().flat_map(of_column).collect()
 }
 
-fn conditions(column: &Column<'_>, documents: &[&Document]) -> Vec<Held> {
+/// The conditions of one attribute, and of how many others nobody knows what they say of it.
+fn conditions(column: &Column<'_>, documents: &[&Document], here: usize) -> (Vec<Held>, usize) {
     let n = documents.len();
     let present = set(n, column.iter().map(|(document, _)| *document));
-    let lacks = |number: &usize| !present.contains(*number) && !documents.get(*number).is_some_and(|one| one.is_cut);
-    let missing = set(n, (0..n).filter(lacks));
+    let lacks = (0..n).zip(documents).filter(|(number, _)| !present.contains(*number));
+    let (unknown, lacks): (Vec<_>, Vec<_>) = lacks.partition(|(_, document)| document.is_cut);
+    let missing = set(n, lacks.into_iter().map(|(number, _)| number));
     let empty = set(n, column.iter().filter(|(_, fact)| fact.is_empty()).map(|(document, _)| *document));
     let mut all = vec![(Condition::Missing, missing), (Condition::Empty, empty), (Condition::Present, present)];
     all.extend(values(column, n));
     all.extend(Measure::ALL.into_iter().flat_map(|measure| cuts(column, n, measure)));
     all.retain(|(_, holds)| holds.count() > 0);
-    all
+    (all, unknown.into_iter().filter(|(number, _)| *number >= here).count())
 }
 
 /// Every value that more than one document has.
@@ -121,9 +124,11 @@ fn name(fact: &Fact) -> Option<String> {
     match fact {
         Fact::Bool(is) => Some(format!("b{is}")),
         Fact::Number(number) if number.is_finite() => Some(format!("n{number}")),
-        Fact::Text(text) if !text.is_empty() && text.len() <= LONGEST => Some(format!("t{text}")),
+        Fact::Text(text) if !text.is_empty() => Some(format!("t{text}")),
         // Nothing is what `Empty` tells, and how many there are is measured.
-        Fact::Null | Fact::Hidden | Fact::Items(_) | Fact::Object | Fact::Number(_) | Fact::Text(_) => None,
+        Fact::Null | Fact::Hidden | Fact::Items(_) | Fact::Object | Fact::Number(_) | Fact::Text(_) | Fact::Long(_) => {
+            None
+        }
     }
 }
 

@@ -18,9 +18,10 @@ pub struct Contrast {
     pub condition: Condition,
     /// For so many documents of the first sample it holds,
     pub here: usize,
-    /// and for so many of the other.
+    /// and for so many of the other, as far as is known.
     pub elsewhere: usize,
-    /// How likely it would be so by chance: the p-value of Fisher's exact test, one-sided, not corrected.
+    /// How likely it would be so by chance: the p-value of Fisher's exact test, one-sided, not corrected. Of the other
+    /// sample, documents that were cut and may have it count as if they had it.
     pub p_value: f64,
     /// What else holds for nearly the same documents; three at most.
     pub same: Vec<(String, Condition)>,
@@ -57,18 +58,20 @@ struct Tested<'a> {
 pub fn contrasts(here: &[Document], elsewhere: &[Document], options: &Options) -> Vec<Contrast> {
     let documents: Vec<&Document> = here.iter().chain(elsewhere).collect();
     let fisher = Fisher::new(here.len(), elsewhere.len());
-    let candidates = candidates(&documents);
+    let candidates = candidates(&documents, here.len());
     // What holds for the same documents is one test.
     let distinct: HashSet<_> = candidates.iter().map(|candidate| &candidate.holds).collect();
     let level = ln_level(options.alpha, distinct.iter().map(|holds| fisher.ln_least(holds.count())).collect());
     let tested = candidates.into_iter().filter_map(|candidate| {
-        let (of_here, total) = (candidate.holds.count_before(here.len()), candidate.holds.count());
-        let of_elsewhere = total - of_here;
-        let difference = of_here as f64 / here.len() as f64 - of_elsewhere as f64 / elsewhere.len() as f64;
+        let of_here = candidate.holds.count_before(here.len());
+        let of_elsewhere = candidate.holds.count() - of_here;
+        // What nobody knows of the others sets nothing apart: it is tested as if it held for them.
+        let at_most = of_elsewhere + candidate.unknown;
+        let difference = of_here as f64 / here.len() as f64 - at_most as f64 / elsewhere.len() as f64;
         if difference.is_nan() || difference < options.difference {
             return None;
         }
-        let ln_p = fisher.ln_tail(of_here, total);
+        let ln_p = fisher.ln_tail(of_here, of_here + at_most);
         (ln_p <= level).then_some(Tested { candidate, here: of_here, elsewhere: of_elsewhere, ln_p })
     });
     let mut tested: Vec<Tested<'_>> = tested.collect();
@@ -86,7 +89,7 @@ pub fn contrasts(here: &[Document], elsewhere: &[Document], options: &Options) -
 fn told(tested: Vec<Tested<'_>>, options: &Options) -> Vec<Contrast> {
     const SAME: usize = 3;
     let mut told: Vec<(DocumentSet, Contrast)> = Vec::new();
-    for Tested { candidate: Candidate { attribute, condition, holds }, here, elsewhere, ln_p } in tested {
+    for Tested { candidate: Candidate { attribute, condition, holds, .. }, here, elsewhere, ln_p } in tested {
         // "At least 3" says nothing new behind "is 4".
         if told.iter().any(|(others, contrast)| contrast.attribute == attribute && others.overlaps(&holds)) {
             continue;
@@ -201,6 +204,56 @@ mod tests {
         here.iter_mut().for_each(Document::cut);
         let elsewhere = documents(40, |_| json!({"a": 1, "b": 2}));
         assert!(found(&here, &elsewhere).iter().all(|(_, condition)| *condition != Condition::Missing));
+    }
+
+    /// Of documents that are cut nobody knows what else they say: neither what they lack nor what they have sets others
+    /// apart.
+    #[test]
+    fn nothing_is_told_that_documents_which_are_cut_may_have_too() {
+        let total = |n: usize| json!({"cents": 100 + n, "currency": "EUR"});
+        // Objects with a hundred entries by id, and behind them what is cut off.
+        let entries = |n: usize| (0..100).map(|id| (format!("{n}-{id}"), json!({"x": 1}))).collect();
+        let cut = |n| json!({"a": 1, "entries": Value::Object(entries(n)), "total": total(n)});
+        let tells_of_total = |here: &[Document], elsewhere: &[Document]| {
+            found(here, elsewhere).iter().any(|(attribute, _)| attribute.starts_with("p.total"))
+        };
+        let with = documents(40, |n| json!({"a": 1, "total": total(n)}));
+        let without = documents(40, |_| json!({"a": 1}));
+        let mut others = documents(40, cut);
+        assert!(others.iter().all(|document| document.is_cut && !document.facts.contains_key("p.total")));
+        assert!(!tells_of_total(&with, &others));
+        // Some of them have it, so that it can be missing.
+        others[..3].clone_from_slice(&with[..3]);
+        assert!(!tells_of_total(&without, &others));
+        assert!(tells_of_total(&with, &without) && tells_of_total(&without, &with));
+    }
+
+    #[test]
+    fn documents_that_are_cut_are_counted_for_no_condition() {
+        let here = documents(60, |_| json!({"a": 1}));
+        let mut elsewhere = documents(100, |n| if n < 60 { json!({"a": 1}) } else { json!({"a": 1, "total": 2}) });
+        elsewhere[3..60].iter_mut().for_each(Document::cut);
+        let told = contrasts(&here, &elsewhere, &Options::default());
+        let told: Vec<_> = told.iter().map(|c| (&*c.attribute, &c.condition, c.here, c.elsewhere)).collect();
+        assert_eq!(told, [("p.total", &Condition::Missing, 60, 3)]);
+    }
+
+    /// They may have any value, which makes different values no more alike.
+    #[test]
+    fn values_are_told_apart_beside_documents_that_are_cut() {
+        let here = documents(60, |n| json!({"kind": if n % 2 == 0 { "a" } else { "b" }}));
+        let mut elsewhere = documents(100, |n| if n < 10 { json!({}) } else { json!({"kind": "c"}) });
+        elsewhere[..10].iter_mut().for_each(Document::cut);
+        let is = |kind: &str| ("p.kind".to_owned(), Condition::Is(Fact::Text(kind.to_owned())));
+        assert_eq!(found(&here, &elsewhere), [is("a"), is("b")]);
+    }
+
+    #[test]
+    fn a_long_text_is_told_by_its_length() {
+        let here = documents(40, |_| json!({"note": "x".repeat(400)}));
+        let elsewhere = documents(40, |n| json!({"note": "x".repeat(2 * n)}));
+        let least = Condition::AtLeast(Measure::Length, 400.0);
+        assert_eq!(found(&here, &elsewhere), [("p.note".to_owned(), least)]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum Fact {
     Number(f64),
     /// A text. A text that is a whole number counts as that number, too: the JSON of protobuf writes 64-bit numbers so.
     Text(String),
+    /// A text of so many characters that is too long to be compared: what becomes of a longer text in a document.
+    Long(usize),
     /// A list of so many.
     Items(usize),
     /// An object with members.
@@ -26,7 +28,8 @@ pub enum Fact {
 /// Facts by attribute.
 ///
 /// It holds at most 200 attributes, and of a list in JSON the first 20 elements; what is deeper than 16 levels is left
-/// out. A document that said more is not taken for one in which something is missing.
+/// out. A document that said more may have what it seems to lack. Of a text above 64 bytes it holds the length; an
+/// attribute whose name has more than 200 bytes is in no document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     pub(crate) facts: BTreeMap<String, Vec<Fact>>,
@@ -38,9 +41,14 @@ impl Document {
     const MOST_ATTRIBUTES: usize = 200;
     const MOST_ELEMENTS: usize = 20;
     const DEEPEST: usize = 16;
+    const LONGEST_NAME: usize = 200;
 
     /// Adds a fact. An attribute may have several.
     pub fn add(&mut self, attribute: &str, fact: Fact) {
+        if attribute.len() > Self::LONGEST_NAME {
+            return;
+        }
+        let fact = fact.shortened();
         if let Some(facts) = self.facts.get_mut(attribute) {
             if facts.len() < Self::MOST_ELEMENTS && !facts.contains(&fact) {
                 facts.push(fact);
@@ -52,9 +60,14 @@ impl Document {
         }
     }
 
-    /// Says that there is more in the document than was added, so that nothing counts as missing in it.
+    /// Says that there is more in the document than was added, so that it may have what it seems to lack.
     pub const fn cut(&mut self) {
         self.is_cut = true;
+    }
+
+    /// Takes out all attributes but those that are to be compared.
+    pub fn retain(&mut self, mut is_compared: impl FnMut(&str) -> bool) {
+        self.facts.retain(|attribute, _| is_compared(attribute));
     }
 
     /// The attributes with a fact that says nothing to whoever looks for it: null, or hidden.
@@ -103,6 +116,16 @@ impl Document {
 }
 
 impl Fact {
+    /// Of a text that is not compared only its length.
+    fn shortened(self) -> Self {
+        /// Bytes.
+        const LONGEST: usize = 64;
+        match self {
+            Self::Text(text) if text.len() > LONGEST => Self::Long(text.chars().count()),
+            fact => fact,
+        }
+    }
+
     /// As a number, where it is one.
     pub(crate) fn number(&self) -> Option<f64> {
         /// A longer text is an id, not a quantity.
@@ -117,7 +140,7 @@ impl Fact {
         match self {
             Self::Number(number) => Some(*number).filter(|number| number.is_finite()),
             Self::Text(text) => of_text(text),
-            Self::Items(_) | Self::Object | Self::Hidden | Self::Null | Self::Bool(_) => None,
+            Self::Items(_) | Self::Object | Self::Hidden | Self::Null | Self::Bool(_) | Self::Long(_) => None,
         }
     }
 
@@ -125,7 +148,7 @@ impl Fact {
         match self {
             Self::Null | Self::Items(0) => true,
             Self::Text(text) => text.is_empty(),
-            Self::Items(_) | Self::Object | Self::Hidden | Self::Bool(_) | Self::Number(_) => false,
+            Self::Items(_) | Self::Object | Self::Hidden | Self::Bool(_) | Self::Number(_) | Self::Long(_) => false,
         }
     }
 }
@@ -175,5 +198,11 @@ pub(crate) mod tests {
         assert_eq!((list.facts["p"].len(), list.is_cut), (Document::MOST_ELEMENTS, true));
         let deep = (0..100).fold(json!(1), |inner, _| json!({ "d": inner }));
         assert!(document(&deep).is_cut);
+        let (name, text) = ("n".repeat(1_000), "ä".repeat(1_000));
+        let long = document(&json!({"a": text, "b": {name.as_str(): {"c": 1}}}));
+        let held: Vec<_> = long.facts.iter().map(|(name, facts)| (&**name, &**facts)).collect();
+        let object: &[Fact] = &[Fact::Object];
+        assert_eq!(held, [("p", object), ("p.a", &[Fact::Long(1_000)]), ("p.b", object)]);
+        assert!(!long.is_cut, "no other document has more of it");
     }
 }

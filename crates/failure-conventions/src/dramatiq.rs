@@ -75,7 +75,27 @@ fn with_fresh_options(body: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use amqp_message::field::FieldValue;
+
     use super::*;
+
+    #[test]
+    fn a_long_message_is_one_as_well() {
+        let body = |retries: u64| {
+            let args = "x".repeat(17 * 1024);
+            let options = format!(r#"{{"retries":{retries}}}"#);
+            format!(r#"{{"queue_name":"q","actor_name":"charge","args":["{args}"],"options":{options}}}"#)
+        };
+        let death = [("queue", "q"), ("reason", "rejected")];
+        let death = death.map(|(name, text)| (name.to_owned(), FieldValue::string(text))).into_iter().collect();
+        let mut message = Message { body: body(20).into(), ..Message::default() };
+        message.headers.set("x-death", FieldValue::Array(vec![FieldValue::Table(death)]));
+        let report = crate::read(&message);
+        assert_eq!((report.framework, report.failure.attempts), (Some("Dramatiq"), 21));
+        assert_eq!(report.failure.message_type.as_deref(), Some("charge"));
+        let clean = crate::clean(message, &InnerBodies::default()).unwrap();
+        assert_eq!(String::from_utf8(clean.body).unwrap(), body(0));
+    }
 
     #[test]
     fn options_are_fresh_and_all_else_is_as_it_was() {

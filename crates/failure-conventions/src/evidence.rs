@@ -9,10 +9,7 @@ use memchr::memmem;
 use serde::de::DeserializeOwned;
 
 /// The largest body, in bytes, that is parsed for what a framework wrote into it.
-const MAX_BODY: usize = 1024 * 1024;
-
-/// The largest body, in bytes, that is looked through for signs of a framework that leaves none elsewhere.
-const MAX_SCANNED: usize = 16 * 1024;
+pub(super) const MAX_BODY: usize = 1024 * 1024;
 
 /// All a framework's reader gets to see.
 pub(super) struct Evidence<'a> {
@@ -44,13 +41,14 @@ impl<'a> Evidence<'a> {
         self.header(name).and_then(FieldValue::as_table)
     }
 
-    /// Whether a small body, a JSON object by its looks, contains `needle`: whether parsing it is worth the while.
+    /// Whether the body, a JSON object by its looks, contains `needle`: whether parsing it is worth the while.
     pub fn mentions(&self, needle: &str) -> bool {
         let body = &self.message.body;
-        body.starts_with(b"{") && body.len() <= MAX_SCANNED && memmem::find(body, needle.as_bytes()).is_some()
+        body.starts_with(b"{") && body.len() <= MAX_BODY && memmem::find(body, needle.as_bytes()).is_some()
     }
 
-    /// The body as JSON of this shape. Only for messages that a header or a property has shown to have it.
+    /// The body as JSON of this shape. Only for messages that a header, a property or what it
+    /// [mentions](Self::mentions) has shown to have it.
     pub fn body<T: DeserializeOwned>(&self) -> Option<T> {
         let body = &self.message.body;
         if body.len() > MAX_BODY {

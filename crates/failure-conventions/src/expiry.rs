@@ -4,15 +4,13 @@
 use std::borrow::Cow;
 
 use amqp_message::{field::FieldValue, message::Message, time::Timestamp};
+use memchr::memmem;
 use serde::Deserialize;
 
-use super::{moment, raw_object::RawObject};
+use super::{evidence::MAX_BODY, moment, raw_object::RawObject};
 
 /// The header in which Celery's second protocol has it.
 const CELERY: &str = "expires";
-
-/// The largest body, in bytes, that is looked through.
-const MAX_BODY: usize = 64 * 1024;
 
 /// Celery's first protocol (<https://docs.celeryq.dev/en/stable/internals/protocol.html>).
 #[derive(Deserialize)]
@@ -42,16 +40,13 @@ pub fn at(message: &Message) -> Option<Timestamp> {
     if headers.get("task").is_some() && headers.get("id").is_some() {
         return headers.get_str(CELERY).and_then(celery);
     }
-    let text = text(message)?;
-    if text.contains("\"max_age\"") {
-        let body: DramatiqBody = serde_json::from_str(text).ok()?;
-        let millis = body.message_timestamp.checked_add(body.options.max_age?)?;
-        return moment::unix_millis(&millis.to_string());
-    }
-    if text.contains("\"expires\"") {
-        return celery(&serde_json::from_str::<CeleryBody<'_>>(text).ok()?.expires?);
-    }
-    None
+    by_dramatiq(message).or_else(|| celery(&body_with::<CeleryBody<'_>>(message, "\"expires\"")?.expires?))
+}
+
+fn by_dramatiq(message: &Message) -> Option<Timestamp> {
+    let body: DramatiqBody = body_with(message, "\"max_age\"")?;
+    let millis = body.message_timestamp.checked_add(body.options.max_age?)?;
+    moment::unix_millis(&millis.to_string())
 }
 
 /// Takes the limit off, so that the message counts as sent at `now`.
@@ -69,12 +64,19 @@ fn celery(text: &str) -> Option<Timestamp> {
     moment::iso(text).or_else(|| moment::iso(&format!("{text}Z")))
 }
 
+/// The body, where it has `needle` in it and parsing it is worth the while.
+fn body_with<'a, T: Deserialize<'a>>(message: &'a Message, needle: &str) -> Option<T> {
+    let text = text(message).filter(|text| memmem::find(text.as_bytes(), needle.as_bytes()).is_some())?;
+    serde_json::from_str(text).ok()
+}
+
 fn text(message: &Message) -> Option<&str> {
-    let body = &message.body;
-    if !body.starts_with(b"{") || body.len() > MAX_BODY {
-        return None;
-    }
-    std::str::from_utf8(body).ok()
+    std::str::from_utf8(Some(&message.body).filter(|body| is_object(body))?).ok()
+}
+
+/// By its looks, and not too large to be parsed.
+fn is_object(body: &[u8]) -> bool {
+    body.starts_with(b"{") && body.len() <= MAX_BODY
 }
 
 fn without_expiry(text: &str, now: Timestamp) -> Option<String> {
@@ -120,6 +122,11 @@ mod tests {
             r#"{"task":"t","id":"i","args":[1.10],"expires":null}"#,
         );
         check(
+            message(r#"{"task":"t","kwargs":{"max_age":60},"expires":"2026-03-14T09:26:53+00:00"}"#, &[]),
+            Some(1_773_480_413),
+            r#"{"task":"t","kwargs":{"max_age":60},"expires":null}"#,
+        );
+        check(
             message(
                 r#"{"actor_name":"a","message_timestamp":1773480412000,"options":{"max_age":1000,"retries":0}}"#,
                 &[],
@@ -127,6 +134,15 @@ mod tests {
             Some(1_773_480_413),
             r#"{"actor_name":"a","message_timestamp":1795262400000,"options":{"max_age":1000,"retries":0}}"#,
         );
+    }
+
+    #[test]
+    fn a_long_message_has_its_limit_as_well() {
+        let body = |sent: u64| {
+            let args = "x".repeat(70 * 1024);
+            format!(r#"{{"actor_name":"a","args":["{args}"],"message_timestamp":{sent},"options":{{"max_age":1000}}}}"#)
+        };
+        check(message(&body(1_773_480_412_000), &[]), Some(1_773_480_413), &body(1_795_262_400_000));
     }
 
     #[test]

@@ -9,14 +9,16 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use amqp_message::{
-    field::{FieldTable, FieldValue},
-    message::Message,
-};
+use amqp_message::{field::FieldValue, message::Message};
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::{FailureReport, clean, dlo_headers, inner_body::InnerBodies, message_id::IdKind, stripped, symfony};
+use super::{
+    FailureReport, clean, dlo_headers, evidence, inner_body::InnerBodies, message_id::IdKind, stripped, symfony,
+};
+
+/// A body of more bytes says nothing of what an [`Identity`] is made of.
+pub const LARGEST_BODY: usize = evidence::MAX_BODY;
 
 /// A body shorter than this, in bytes, says too little: what the message is stands in its headers.
 const SAYS_LITTLE: usize = 16;
@@ -84,42 +86,75 @@ pub fn hash(message: &Message, report: &FailureReport, state: &mut impl Hasher) 
 /// The `message_id`, where that perhaps tells the message from all others, and how far it does. What has an id of its
 /// framework needs no other.
 pub fn message_id(message: &Message) -> Option<(&str, IdKind)> {
-    let id = message.properties.message_id.as_deref().filter(|_| framework_id(message).is_none())?;
+    told_id(message).filter(|_| framework_id(message).is_none())
+}
+
+fn told_id(message: &Message) -> Option<(&str, IdKind)> {
+    let id = message.properties.message_id.as_deref()?;
     Some((id, IdKind::of(id))).filter(|(_, kind)| *kind != IdKind::Name)
 }
 
 /// Whether both are one message by their [`message_id`], whatever else has changed on the way but the type.
 pub fn have_same_id(one: &Message, other: &Message) -> bool {
-    let (type_of_one, type_of_other) = (&one.properties.kind, &other.properties.kind);
-    message_id(one).is_some_and(|id| Some(id) == message_id(other))
-        && (type_of_one.is_none() || type_of_other.is_none() || type_of_one == type_of_other)
+    let (type_of_one, type_of_other) = (one.properties.kind.as_deref(), other.properties.kind.as_deref());
+    message_id(one).is_some_and(|id| Some(id) == message_id(other)) && !differ(type_of_one, type_of_other)
 }
 
-/// Whether two messages with equal [hashes](hash) say themselves that they are different ones: by an id, a type or a
-/// header that both have.
-pub fn are_different(one: &Message, other: &Message) -> bool {
-    if framework_id(one).is_some() || have_same_id(one, other) {
-        return false;
-    }
-    let (one, other) = (lasting(one), lasting(other));
-    let differ = |one: &Option<String>, other: &Option<String>| {
-        one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one != other)
-    };
-    let (properties, others) = (&one.properties, &other.properties);
-    differ(&properties.message_id, &others.message_id)
-        || differ(&properties.correlation_id, &others.correlation_id)
-        || differ(&properties.kind, &others.kind)
-        || headers_differ(&one.headers, &other.headers)
+/// What both have and is not the same.
+fn differ(one: Option<&str>, other: Option<&str>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }
 
-/// By a map, as a message that its framework keeps in a body has any number of headers.
-fn headers_differ(one: &FieldTable, other: &FieldTable) -> bool {
-    let mut others = HashMap::new();
-    for (name, value) in other.iter() {
-        // Where a name stands twice the first counts.
-        others.entry(name).or_insert(value);
+/// What a message is compared by with others that may be the same. Its body is not in it, so that many can be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// It has an id of its framework, which is in the [hash](hash).
+    is_named: bool,
+    message_id: Option<String>,
+    kind: Option<String>,
+    /// The message id, the correlation id and the type that it had before it failed.
+    lasting: [Option<String>; 3],
+    /// Headers that it had then.
+    headers: HashMap<String, FieldValue>,
+}
+
+impl Identity {
+    /// That of a message, of which a body of more than [`LARGEST_BODY`] bytes may be left out.
+    pub fn of(message: &Message) -> Self {
+        let lasting = lasting(message);
+        let properties = &lasting.properties;
+        let is_named = framework_id(message).is_some();
+        let mut headers = HashMap::new();
+        for (name, value) in lasting.headers.iter().filter(|(name, _)| lasts(name)) {
+            // Where a name stands twice the first counts.
+            headers.entry(name.to_owned()).or_insert_with(|| value.clone());
+        }
+        Self {
+            is_named,
+            message_id: told_id(message).filter(|_| !is_named).map(|(id, _)| id.to_owned()),
+            kind: message.properties.kind.clone(),
+            lasting: [&properties.message_id, &properties.correlation_id, &properties.kind].map(Clone::clone),
+            headers,
+        }
     }
-    one.iter().any(|(name, value)| lasts(name) && others.get(name).is_some_and(|its| *its != value))
+
+    /// The same as [`have_same_id`].
+    pub fn has_same_id(&self, other: &Self) -> bool {
+        self.message_id.is_some()
+            && self.message_id == other.message_id
+            && !differ(self.kind.as_deref(), other.kind.as_deref())
+    }
+
+    /// Whether two messages with equal [hashes](hash) say themselves that they are different ones: by an id, a type or a
+    /// header that both have. Of an id that a framework writes into the body it is enough that one still has it.
+    pub fn differs_from(&self, other: &Self) -> bool {
+        if self.is_named || other.is_named || self.has_same_id(other) {
+            return false;
+        }
+        let mut texts = self.lasting.iter().zip(&other.lasting);
+        texts.any(|(one, other)| differ(one.as_deref(), other.as_deref()))
+            || self.headers.iter().any(|(name, value)| other.headers.get(name).is_some_and(|its| its != value))
+    }
 }
 
 /// The message without what was added to it when it failed, as far as that can be told.
@@ -179,7 +214,8 @@ mod tests {
 
     /// Whether the second may be the first that has come back.
     fn check(one: &Message, other: &Message, same: bool) {
-        let is_same = hashed(one) == hashed(other) && !are_different(one, other);
+        let [identity, others] = [one, other].map(Identity::of);
+        let is_same = hashed(one) == hashed(other) && !identity.differs_from(&others);
         assert_eq!(is_same, same, "{one:?} {other:?}");
     }
 
@@ -208,10 +244,18 @@ mod tests {
         let many = |last: &str| {
             let names = (0..1 << 18).map(|n| (format!("h{n}"), FieldValue::Void));
             let last = ("last".to_owned(), FieldValue::string(last));
-            Message { headers: names.chain([last]).collect(), ..message(ORDER, &[]) }
+            Identity::of(&Message { headers: names.chain([last]).collect(), ..message(ORDER, &[]) })
         };
-        assert!(!are_different(&many("a"), &many("a")));
-        assert!(are_different(&many("a"), &many("b")));
+        assert!(!many("a").differs_from(&many("a")));
+        assert!(many("a").differs_from(&many("b")));
+    }
+
+    #[test]
+    fn a_body_that_is_too_large_is_not_needed() {
+        let body = format!(r#"{{"actor_name":"a","message_id":"1","args":"{}"}}"#, "x".repeat(LARGEST_BODY));
+        let mut whole = with_id(message(&body, &[("tenant", "acme")]), "m-1");
+        whole.properties.kind = Some("EasyNetQ.SystemMessages.Error, EasyNetQ".to_owned());
+        assert_eq!(Identity::of(&Message { body: Vec::new(), ..whole.clone() }), Identity::of(&whole));
     }
 
     #[test]
@@ -250,13 +294,18 @@ mod tests {
         check(&with("order-1090", "1"), &with("order-1091", "1"), false);
         check(&with("order-placed", "1"), &with("order-placed", "2"), false);
         let other_body = with_id(message("{}", &[]), "order-1090");
-        assert!(have_same_id(&with("order-1090", "1"), &other_body));
-        assert!(!have_same_id(&with("order-placed", "1"), &with("order-placed", "1")));
+        let same_id = |one: &Message, other: &Message| {
+            let is_same = have_same_id(one, other);
+            assert_eq!(Identity::of(one).has_same_id(&Identity::of(other)), is_same);
+            is_same
+        };
+        assert!(same_id(&with("order-1090", "1"), &other_body));
+        assert!(!same_id(&with("order-placed", "1"), &with("order-placed", "1")));
         let mut typed = [with("order-1090", "1"), other_body];
         for (message, kind) in typed.iter_mut().zip(["OrderPlaced", "OrderPaid"]) {
             message.properties.kind = Some(kind.to_owned());
         }
-        assert!(!have_same_id(&typed[0], &typed[1]), "an order's number on several messages about it");
+        assert!(!same_id(&typed[0], &typed[1]), "an order's number on several messages about it");
     }
 
     #[test]

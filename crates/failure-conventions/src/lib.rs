@@ -305,10 +305,11 @@ fn with_earlier_rounds(tries: u64, earlier: Option<FailureCount>, begins_anew: i
     FailureCount { attempts, rounds: earlier.rounds.saturating_add(1) }
 }
 
-/// Whether the count of its framework comes off when it goes back.
+/// Whether the count of its framework comes off when it goes back, as that of RabbitMQ does.
 fn begins_anew(message: &Message) -> bool {
     let Some((framework, _)) = recognised(message) else { return true };
     let mut clean = message.clone();
     let is_clean = (framework.clean)(&mut clean, &InnerBodies::default()).is_ok();
+    clean.headers.remove_where(stripped::is_stripped);
     is_clean && recognised(&clean).is_none_or(|(_, report)| report.attempts.is_none_or(|attempts| attempts <= 1))
 }

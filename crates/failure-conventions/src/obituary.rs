@@ -81,7 +81,8 @@ fn fault(headers: &FieldTable, name: &str) -> Option<&'static str> {
     (!is_right).then_some(what)
 }
 
-/// Takes off what makes a message an obituary: when it fails again, that is another failure.
+/// Takes off what makes a message an obituary: when it fails again, that is another failure. Where it was first published
+/// is still so then, and stays.
 pub(super) fn clean(headers: &mut FieldTable) {
     const ADDED: [&str; 5] = [
         dlo_headers::REASON,
@@ -97,7 +98,11 @@ pub(super) fn clean(headers: &mut FieldTable) {
 mod tests {
     use crate::Failure;
     use amqp_message::{
-        death::Reason, error_report::ErrorReport, field::FieldValue, message::Message, time::Timestamp,
+        death::Reason,
+        error_report::ErrorReport,
+        field::{FieldTable, FieldValue},
+        message::Message,
+        time::Timestamp,
     };
 
     fn read(headers: &[(&str, &str)]) -> Failure {
@@ -124,6 +129,17 @@ mod tests {
             ..Failure::default()
         };
         assert_eq!(read(&obituary), expected);
+    }
+
+    #[test]
+    fn of_it_the_first_address_goes_back() {
+        let mut headers = crate::dlo_headers::ALL
+            .iter()
+            .map(|(name, _)| ((*name).to_owned(), FieldValue::string("text")))
+            .collect::<FieldTable>();
+        super::clean(&mut headers);
+        let left: Vec<&str> = headers.iter().map(|(name, _)| name).collect();
+        assert_eq!(left, [&crate::dlo_headers::WRITTEN[..], &["dlo-exchange", "dlo-routing-key"]].concat());
     }
 
     #[test]

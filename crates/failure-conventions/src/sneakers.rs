@@ -116,9 +116,9 @@ fn inside(retry_info: &Value) -> Option<Original> {
     })
 }
 
-/// Seconds of a time that Ruby has made a string of.
+/// Seconds of a time that Ruby has made a string of, or `ActiveSupport`, which writes another.
 fn ruby_time(text: &str) -> Option<u64> {
-    let at = moment::formatted("%Y-%m-%d %H:%M:%S %z", text)?;
+    let at = moment::formatted("%Y-%m-%d %H:%M:%S %z", text).or_else(|| moment::iso(text))?;
     u64::try_from(at.as_micros().div_euclid(1_000_000)).ok()
 }
 
@@ -201,6 +201,7 @@ mod tests {
     #[test]
     fn times_of_ruby_are_seconds_again() {
         assert_eq!(ruby_time("2026-03-14 09:26:53 +0000"), Some(1_773_480_413));
+        assert_eq!(ruby_time("2026-03-14T09:26:53.000Z"), Some(1_773_480_413));
         assert_eq!(ruby_time("1969-12-31 23:00:00 +0000"), None);
         assert_eq!(ruby_time("today"), None);
     }

@@ -232,6 +232,9 @@ fn earlier_rounds_count() {
     check("orders.process", 7, 10);
     check("another.queue", 7, 3);
     check("orders.process", u64::MAX, 1_000_000);
+    // What is counted by x-death begins anew as that does.
+    let machinery = failed_again("machinery-undecodable", "machinery_tasks", 2);
+    assert_eq!((machinery.attempts, machinery.rounds), (4, 2));
     // It does not say its queue, which then is the one it was sent back to.
     assert_eq!(failed_again("spring-republish-recoverer", "orders", 7).attempts, 8);
 }

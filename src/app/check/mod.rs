@@ -13,7 +13,7 @@ use crate::{
     config::{AuthMode, BrokerConfig, Config},
     domain::{
         number::plural,
-        watch::{Here, HintKind, SettingHint, hints, without_exchange},
+        watch::{HintKind, SettingHint, hints, without_exchange},
     },
     notify::{Channel, Reach, Sender},
     rabbitmq::ConsumingSession,
@@ -99,8 +99,10 @@ async fn database(config: &Config) -> (String, Result<Option<Store>, String>) {
 async fn open(config: &Config) -> Result<Store, StoreError> {
     let store = Store::open(config.database.url.reveal()).await?;
     store.ping().await?;
-    if !config.database.auto_migrate {
-        store.check_version().await?;
+    match config.database.auto_migrate {
+        // An older one is brought to this version by `dlo serve`.
+        true => store.refuse_newer().await?,
+        false => store.check_version().await?,
     }
     Ok(store)
 }
@@ -164,14 +166,13 @@ async fn missing_settings(config: &Config, broker: &BrokerConfig) -> Vec<String>
     // One look has to do.
     let mut requeuing: BTreeSet<String> = queues.iter().map(|level| level.name.clone()).collect();
     let hints = hints(&settings, &queues, feeds.as_ref(), &mut requeuing);
-    let here = Here { exchange: &broker.dead_letter_exchange, queue: &broker.dead_letter_queue };
     let single = hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
     let docs = |hint: &SettingHint| {
         let address = config.web.public_url.as_str().trim_end_matches('/');
         hint.docs().map(|page| format!(" {}: {address}{}", page.title, page.path())).unwrap_or_default()
     };
-    let single = single.map(|hint| format!("queue {}: {}{}", hint.queue, hint.sentence(here), docs(hint)));
-    single.chain(without_exchange(&hints, here)).collect()
+    let single = single.map(|hint| format!("queue {}: {}{}", hint.queue, hint.sentence(&settings), docs(hint)));
+    single.chain(without_exchange(&hints, &settings)).collect()
 }
 
 /// Nobody is signed in by a mere check.

@@ -10,7 +10,7 @@ use super::contents;
 use crate::{
     domain::{
         actor::Actor,
-        schema::{SchemaId, SchemaRecord, SchemaSource},
+        schema::{SchemaId, SchemaRecord, SchemaSource, packaged},
     },
     services::{
         decoding::catalogue::{Catalogue, SchemaVersion},
@@ -71,7 +71,7 @@ fn version(n_before: usize, name: String, schema: Schema, size: usize) -> Schema
         name,
         hash: schema.hash().to_owned(),
         source: SchemaSource::Folder,
-        files: schema.files().clone(),
+        files: packaged(schema.files()),
         size: size as u64,
         // With the id it says which of them counts.
         uploaded_at: Timestamp::default(),

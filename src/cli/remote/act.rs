@@ -122,7 +122,7 @@ fn id_of(line: &str) -> Option<Uuid> {
     }
 }
 
-/// Those that are refused are told one by one, and the others are done.
+/// Those that are refused are told one by one, and the others are done. Where the server answers no more, what was done is told.
 async fn one_by_one(target: &Target, action: &str, order: &Map<String, Value>) -> Outcome {
     let client = Client::new(&target.server)?;
     let (mut done, mut refused, mut misunderstood) = (0, 0, 0);
@@ -139,20 +139,23 @@ async fn one_by_one(target: &Target, action: &str, order: &Map<String, Value>) -
                 misunderstood += u64::from(refusal.is_misunderstood());
                 note(&format!("dlo: {id}: {refusal}\n"))?;
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => {
+                note(&format!("dlo: {} before {id}\n", outcome(action, done, refused)))?;
+                return Err(failure);
+            }
         }
     }
     if !target.server.json {
-        let left = if refused > 0 { format!(", {} refused", plural(refused, "dead letter")) } else { String::new() };
-        print_text(&format!("{}{left}\n", outcome(action, done)))?;
+        print_text(&format!("{}\n", outcome(action, done, refused)))?;
     }
     let is_mistake = done == 0 && refused > 0 && misunderstood == refused;
     Ok(if is_mistake { ExitCode::from(USAGE_ERROR) } else { exit(refused == 0) })
 }
 
-fn outcome(action: &str, n: u64) -> String {
-    let done = if action == "retry" { "to be retried" } else { "discarded" };
-    format!("{} {done}", plural(n, "dead letter"))
+fn outcome(action: &str, done: u64, refused: u64) -> String {
+    let what = if action == "retry" { "to be retried" } else { "discarded" };
+    let left = if refused > 0 { format!(", {} refused", plural(refused, "dead letter")) } else { String::new() };
+    format!("{} {what}{left}", plural(done, "dead letter"))
 }
 
 /// What matches is told first, and somebody has to say yes.

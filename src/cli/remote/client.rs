@@ -1,6 +1,10 @@
 //! Calls of the API, and what it says when it refuses one.
 
-use std::{fmt, ops::Deref};
+use std::{
+    fmt,
+    ops::Deref,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, anyhow};
 use payload_codec::json::portable;
@@ -8,12 +12,20 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use url::{ParseError, Url};
+use uuid::Uuid;
 
 use super::{Failure, Server};
-use crate::notify::{Patience, client};
+use crate::{
+    notify::client_of_any_size,
+    web::{Limits, ProblemCode},
+};
 
 /// Items of one answer; more are asked for page by page.
 const AT_ONCE: usize = 500;
+/// For an answer to arrive, beyond the time after which the server says that it gives up.
+const ON_THE_WAY: Duration = Duration::from_secs(10);
+/// Between two looks whether a call that was cut off is done.
+const PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Client {
     http: reqwest::Client,
@@ -64,6 +76,10 @@ impl Refused {
     pub fn is_misunderstood(&self) -> bool {
         matches!(self.status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
     }
+
+    fn is(&self, code: ProblemCode) -> bool {
+        self.problem["code"] == code.as_str()
+    }
 }
 
 impl fmt::Display for Refused {
@@ -84,6 +100,16 @@ impl fmt::Display for Refused {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a call may have been made, and its answer was cut off. Where nothing came for long nothing will.
+fn is_lost(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<reqwest::Error>().is_some_and(|error| !error.is_connect() && !error.is_timeout())
+}
+
+/// How long nothing may come before it is given up.
+fn patience() -> Duration {
+    Limits::default().answer + ON_THE_WAY
 }
 
 /// What is wrong, and where.
@@ -115,7 +141,7 @@ impl Client {
         if token.is_some_and(|token| !token.chars().all(|c| c.is_ascii_graphic())) {
             return Err(Failure::Usage("--token or DLO_TOKEN has signs in it that no token has".to_owned()));
         }
-        let http = client(Patience::default(), server.ca_file.as_deref())?;
+        let http = client_of_any_size(patience(), server.ca_file.as_deref())?;
         Ok(Self { http, url, token: token.map(str::to_owned) })
     }
 
@@ -124,10 +150,38 @@ impl Client {
         Ok(Answer::read(&answer).with_context(|| self.is_another())?)
     }
 
+    /// Where the answer is lost the call is made once more, with the same key, so that it is done once.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Answer, Failure> {
-        let request = self.request(Method::POST, path, &[])?.header(header::CONTENT_TYPE, "application/json");
-        let answer = self.text(request.body(body.to_string())).await?;
+        let (key, body) = (Uuid::now_v7().to_string(), body.to_string());
+        let call = || -> Result<RequestBuilder, Failure> {
+            let request = self.request(Method::POST, path, &[])?.header(header::CONTENT_TYPE, "application/json");
+            Ok(request.header("idempotency-key", &key).body(body.clone()))
+        };
+        let answer = match self.text(call()?).await {
+            Err(Failure::Other(error)) if is_lost(&error) => self.once_more(call).await?,
+            answer => answer?,
+        };
         Ok(Answer::read(&answer).with_context(|| self.is_another())?)
+    }
+
+    /// The answer to a call that was cut off. While the server is still at it, it is asked again.
+    async fn once_more(&self, call: impl Fn() -> Result<RequestBuilder, Failure>) -> Result<String, Failure> {
+        let begun = Instant::now();
+        loop {
+            let refused = match self.text(call()?).await {
+                Err(Failure::Refused(refused)) => refused,
+                answer => return answer,
+            };
+            let is_under_way = refused.is(ProblemCode::KeyInUse);
+            if is_under_way && begun.elapsed() < patience() {
+                tokio::time::sleep(PAUSE).await;
+            } else if is_under_way || refused.is(ProblemCode::KeyCutOff) {
+                // It may be done, and so it is no refusal.
+                return Err(anyhow!("no answer from {}: {refused}", self.url).into());
+            } else {
+                return Err(Failure::Refused(refused));
+            }
+        }
     }
 
     pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {

@@ -50,7 +50,7 @@ impl User {
     /// Whether a token of theirs could do anything by that scope.
     pub fn has_use_of(&self, scope: Scope) -> bool {
         let may = |role: Role| Right::ALL.iter().any(|right| scope.may(*right) && role.may(*right));
-        may(self.role) || self.teams.iter().any(|membership| may(membership.role))
+        may(self.role) || self.teams.iter().filter_map(|membership| membership.role).any(may)
     }
 
     /// Whether they may, whatever their role is.

@@ -19,7 +19,8 @@ pub struct DigestGroup {
     pub error: String,
     /// Letters that need attention now, of the importances that the digest is about.
     pub open: u64,
-    /// Those of them that were received since the last digest, for the first time or once more.
+    /// Those of them that were received since the last digest, for the first time or once more, or that were in no group
+    /// yet when it was made.
     pub new: u64,
     /// Whether the last digest did not know of it.
     pub is_new: bool,

@@ -18,6 +18,6 @@ pub mod wording;
 pub use self::{
     group::DigestGroup,
     report::{DigestOptions, DigestPeriod, DigestReport, DigestSection, SectionKind},
-    snapshot::{Figures, GroupSnapshot, LastDigest},
+    snapshot::{Figures, GroupSnapshot, LastDigest, PartOf},
     wording::{has_several_brokers, rest_words},
 };

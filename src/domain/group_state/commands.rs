@@ -194,7 +194,12 @@ impl GroupState {
     /// Whether letters that came since the last change would have made what was before that another.
     pub(crate) fn would_pass_over_letters(&self) -> bool {
         let Some(LastChange { before: Before::Progress(before), .. }) = &self.last else { return false };
-        before.phase == Phase::Resolved || matches!(before.until, Some(Until::More { .. }))
+        match before.phase {
+            Phase::Resolved => true,
+            // What would have ended it does not end a snooze.
+            Phase::Acknowledged => self.phase() == Phase::Snoozed,
+            Phase::Open | Phase::Snoozed => matches!(before.until, Some(Until::More { .. })),
+        }
     }
 
     /// The same, which keeps how important its letters were unless it does so already.

@@ -8,6 +8,9 @@ use super::{
 };
 use crate::domain::letter::Importance;
 
+/// What opens a resolved group whose last letters were retried and cannot be sent.
+const NOT_SENT: &str = "a retry could not be sent after it was resolved";
+
 /// Letters that came into a group that was acknowledged or set aside, received since then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
@@ -15,6 +18,8 @@ pub struct Arrivals {
     pub more: i64,
     /// When the first of them was received that needs attention.
     pub open_at: Option<Timestamp>,
+    /// When it turned out first that a letter cannot be sent, whose retry was under way.
+    pub unsent_at: Option<Timestamp>,
     /// When the last of them was received.
     pub last_at: Timestamp,
     /// The most important among all its open letters, before they came and now.
@@ -25,9 +30,9 @@ pub struct Arrivals {
 impl GroupState {
     /// The state after letters have come; `None` where they change nothing.
     ///
-    /// What is resolved wakes by a letter that needs attention. One that waits for its automatic retry does not wake it: most
-    /// of these succeed. Who has acknowledged it is working on the letters that were open: what begins anew, or is more
-    /// important, is for somebody to acknowledge again.
+    /// What is resolved wakes by a letter that needs attention, also where its retry cannot be sent. One that waits for
+    /// its automatic retry does not wake it: most of these succeed. Who has acknowledged it is working on the letters that
+    /// were open: what begins anew, or is more important, is for somebody to acknowledge again.
     pub fn after_arrivals(&self, arrivals: &Arrivals) -> Option<Self> {
         match (self.phase(), self.progress.until) {
             (Phase::Acknowledged, _) => match (arrivals.before, arrivals.now?) {
@@ -35,7 +40,10 @@ impl GroupState {
                 (Some(before), now) if now < before => self.woken(arrivals.last_at, Why::MoreImportant(now)),
                 _ => None,
             },
-            (Phase::Resolved, _) => self.woken(arrivals.open_at?, Why::CameAgain),
+            (Phase::Resolved, _) => match arrivals.open_at {
+                Some(at) => self.woken(at, Why::CameAgain),
+                None => self.woken(arrivals.unsent_at?, Why::Changed(NOT_SENT.to_owned())),
+            },
             (Phase::Snoozed, Some(Until::More { more, arrived })) => {
                 let now = arrived.saturating_add_signed(arrivals.more);
                 if now >= more {

@@ -29,11 +29,12 @@ pub fn conditions(facts: &Facts, brokers: &[BrokerHealth], started_at: Timestamp
     let mut found: Vec<Condition> = picture.database().or_else(|| full(brokers)).into_iter().collect();
     let database_is_well = found.is_empty();
     for broker in brokers {
-        found.extend(picture.broker(broker, started_at));
+        found.extend(of_broker(broker, started_at));
     }
     found.extend(picture.channels());
     if database_is_well {
         // What was last read says nothing of now, and what fails without a database fails for that.
+        found.extend(brokers.iter().filter_map(|broker| picture.late(broker)));
         found.extend(picture.not_enriched());
         found.extend(picture.notifications());
         found.extend(picture.slow());
@@ -59,21 +60,12 @@ impl Picture<'_> {
         Some(condition(DatabaseTrouble::Unreachable, "", asked_at, &why))
     }
 
-    fn broker(&self, broker: &BrokerHealth, started_at: Timestamp) -> Vec<Condition> {
-        let name = broker.name.as_str();
-        let connection = worst(&broker.consuming, &broker.publishing)
-            .map(|(kind, since, why)| condition(kind, name, since.unwrap_or(started_at), why));
-        let held =
-            broker.holding.as_ref().map(|held| condition(ConditionKind::IntakeHeld, name, held.since, &held.why));
-        // Without a connection they have to wait.
-        let late = if connection.is_none() { self.late(name) } else { None };
-        [connection, held, late].into_iter().flatten().collect()
-    }
-
-    fn late(&self, broker: &str) -> Option<Condition> {
-        let (_, due) = self.facts.database.figures.first_due.iter().find(|(name, _)| name == broker)?;
+    /// Retries; without a connection they have to wait.
+    fn late(&self, broker: &BrokerHealth) -> Option<Condition> {
+        let (name, due) = self.facts.database.figures.first_due.iter().find(|(name, _)| *name == broker.name)?;
+        let is_late = self.lasts(*due, LATE) && worst(&broker.consuming, &broker.publishing).is_none();
         let why = "the first one that is due is not sent";
-        self.lasts(*due, LATE).then(|| condition(ConditionKind::SchedulerLate, broker, *due, why))
+        is_late.then(|| condition(ConditionKind::SchedulerLate, name, *due, why))
     }
 
     fn not_enriched(&self) -> Option<Condition> {
@@ -125,6 +117,14 @@ impl Picture<'_> {
     fn lasts(&self, since: Timestamp, length: Duration) -> bool {
         self.now.since(since) >= length
     }
+}
+
+fn of_broker(broker: &BrokerHealth, started_at: Timestamp) -> impl Iterator<Item = Condition> {
+    let name = broker.name.as_str();
+    let connection = worst(&broker.consuming, &broker.publishing)
+        .map(|(kind, since, why)| condition(kind, name, since.unwrap_or(started_at), why));
+    let held = broker.holding.as_ref().map(|held| condition(ConditionKind::IntakeHeld, name, held.since, &held.why));
+    [connection, held].into_iter().flatten()
 }
 
 /// What the probe writes may still find room where messages do not.

@@ -89,6 +89,7 @@ fn a_database_that_is_away_is_told_alone() {
     let mut facts =
         Facts { workers: vec![WorkerFacts { name: "x", failing: Some(failing(60, 1, 9)) }], ..Facts::default() };
     facts.database.figures.not_enriched = Backlog { letters: 3, oldest: Some(ago(100)) };
+    facts.database.figures.first_due = vec![("main".to_owned(), ago(60))];
     for (trouble, kind) in [
         (DatabaseTrouble::Unreachable, ConditionKind::DatabaseUnreachable),
         (DatabaseTrouble::ReadOnly, ConditionKind::DatabaseReadOnly),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use amqp_message::time::Timestamp;
 use payload_codec::json::MergePatch;
+use uuid::Uuid;
 
 use crate::domain::{
     actor::Actor,
@@ -34,8 +35,9 @@ pub struct Bulk {
 pub enum Left {
     /// Discarded at that moment.
     Discarded(Timestamp),
-    /// With a retry that is due then.
-    Due(Timestamp),
+    /// With a retry that is due then, by that job: where the clock was put back, those of others may be due then too.
+    /// An older version has not kept the job.
+    Due(Timestamp, Option<Uuid>),
 }
 
 /// Why a job is not taken back.
@@ -84,16 +86,16 @@ impl Bulk {
     }
 
     pub fn can_be_undone(&self) -> bool {
-        self.undone(Timestamp::default(), &self.by).is_some()
+        self.undone(Uuid::nil(), Timestamp::default(), &self.by).is_some()
     }
 
     /// What takes it back, where that is possible: letters that were moved by nobody else since are reopened. What is
     /// sent at once is gone. `begun` is when the job was asked for.
-    pub fn undone(&self, begun: Timestamp, by: &Actor) -> Option<Self> {
+    pub fn undone(&self, job: Uuid, begun: Timestamp, by: &Actor) -> Option<Self> {
         let (status, left) = match &self.command {
             Command::Discard { .. } => (Status::Discarded, Left::Discarded(begun)),
             Command::Retry { delay, .. } if !delay.is_zero() && !self.pacing.holds() => {
-                (Status::Scheduled, Left::Due(begun.plus(*delay)))
+                (Status::Scheduled, Left::Due(begun.plus(*delay), Some(job)))
             }
             _ => return None,
         };

@@ -21,10 +21,10 @@ pub struct JobOutcome {
 /// What is known of the letters of a job that is neither counted nor over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobLetters {
-    /// Released and not sent yet; the oldest that no server sends was due then.
+    /// Released and not sent yet; the oldest that no server sends, and nothing holds, was due then.
     pub waiting: u64,
     pub waiting_since: Option<Timestamp>,
-    /// Some of them are due, and held: their queue is paused.
+    /// Some of its letters are due, and held or not even released: their queue is paused.
     pub is_held: bool,
     /// Sent lately, and not seen since.
     pub pending: u64,

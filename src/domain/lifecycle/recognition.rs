@@ -5,10 +5,10 @@
 
 mod shared_id;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{cell::LazyCell, collections::BTreeMap, time::Duration};
 
 use amqp_message::{message::Message, time::Timestamp};
-use failure_conventions::identity;
+use failure_conventions::identity::Identity;
 
 use crate::domain::{
     content_key::ContentKey,
@@ -68,18 +68,8 @@ impl SentBack {
         !self.is_stopped && self.letter.as_ref().is_none_or(|letter| letter.is_away)
     }
 
-    /// Whether it is this message, as far as both say; the content is the same.
-    fn may_be(&self, message: &Message) -> bool {
-        self.message().is_none_or(|sent| !identity::are_different(sent, message))
-    }
-
-    /// The same where only the id is.
-    fn may_be_by_id(&self, message: &Message) -> bool {
-        self.message().is_none_or(|sent| identity::have_same_id(sent, message))
-    }
-
-    fn message(&self) -> Option<&Message> {
-        self.letter.as_ref()?.message.as_ref()
+    fn identity(&self) -> Option<&Identity> {
+        self.letter.as_ref()?.identity.as_ref()
     }
 
     fn superseded(&self) -> Superseded {
@@ -95,7 +85,8 @@ pub const OWN_RETRIES: &str = "its framework retries by itself as well, and what
 pub struct SentLetter {
     /// It has not been seen since it was sent.
     pub is_away: bool,
-    pub message: Option<Message>,
+    /// Read only where it is away.
+    pub identity: Option<Identity>,
 }
 
 /// Whether a letter that stands so, with so many claims of its retry, has been sent and not been seen since.
@@ -146,23 +137,28 @@ pub fn recognise(
     decision: Option<&Decision>,
     sent: &Compared<'_>,
 ) -> Recognised {
+    // Mostly there is nothing to compare it with.
+    let message = LazyCell::new(|| Identity::of(message));
     let span = decision.map_or(Duration::MAX, |decision| decision.span().saturating_add(MARGIN));
+    // As far as both say; in the one case the content is the same, in the other only the id.
+    let may_be = |sent: &&SentBack| sent.identity().is_none_or(|its| !its.differs_from(&message));
+    let may_be_by_id = |sent: &&SentBack| sent.identity().is_none_or(|its| its.has_same_id(&message));
     let is_lately = |sent: &&SentBack| sent.queue == queue && now.since(sent.sent_at) <= span;
     let same_content = || sent.same_content.iter().copied().filter(is_lately);
     let same_id = || sent.same_id.iter().copied().filter(is_lately);
     // What waits in RabbitMQ comes back after it was sent, and not before.
     let has_left = |sent: &&SentBack| sent.letter.is_some() || sent.sent_at <= now;
-    let by_content = || same_content().filter(|sent| sent.is_away()).find(|sent| sent.may_be(message));
-    let by_id = || same_id().filter(|sent| sent.is_away()).filter(has_left).find(|sent| sent.may_be_by_id(message));
+    let by_content = || same_content().filter(|sent| sent.is_away()).find(may_be);
+    let by_id = || same_id().filter(|sent| sent.is_away()).filter(has_left).find(may_be_by_id);
     if let Some(found) = by_content().or_else(by_id) {
         return match &found.letter {
             Some(_) => Recognised::Letter(found.id),
-            None => waited(found, same_content().filter(|sent| sent.is_away() && sent.may_be(message)), now),
+            None => waited(found, same_content().filter(|sent| sent.is_away() && may_be(sent)), now),
         };
     }
     // What came as another message each time, and all that was ever sent under its id.
     let others = same_content().filter(|sent| sent.is_away() || sent.is_stopped);
-    let others = others.chain(same_id().filter(|sent| sent.may_be_by_id(message)));
+    let others = others.chain(same_id().filter(may_be_by_id));
     let granted = decision.map_or(0, Decision::retries) as u64;
     // Of several copies of one message with its id nobody can tell which is back. All of them have the retries of each.
     let shared = sent.shared_id.iter().copied().filter(is_lately).filter(|sent| sent.is_away() || sent.is_stopped);
@@ -214,7 +210,7 @@ mod tests {
             automatic: 1,
             rounds: 2,
             is_stopped: false,
-            letter: Some(SentLetter { is_away: true, message: Some(message) }),
+            letter: Some(SentLetter { is_away: true, identity: Some(Identity::of(&message)) }),
         }
     }
 
@@ -311,7 +307,7 @@ mod tests {
         let later = Timestamp::default().plus(Duration::from_secs(61));
         check(&SentBack { sent_at: later, ..in_broker(away.clone()) }, Recognised::New);
         if let Some(letter) = &mut away.letter {
-            letter.message = Some(message(Some("m-2")));
+            letter.identity = Some(Identity::of(&message(Some("m-2"))));
         }
         check(&SentBack { automatic: 2, ..away }, Recognised::New);
     }

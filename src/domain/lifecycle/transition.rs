@@ -163,6 +163,14 @@ impl<'a> Transition<'a> {
         }
     }
 
+    /// Why its retry could not be sent, and when that was known.
+    pub fn not_sent(&self) -> Option<(&'a str, Timestamp)> {
+        match self.columns.problem {
+            Change::Set(why) => self.history.last().map(|line| (why, line.at)),
+            Change::Keep | Change::Clear => None,
+        }
+    }
+
     /// Moves a letter that had the status `from`, at this moment.
     pub(super) fn to(self, from: Status, status: Status, at: Timestamp) -> Self {
         let closed_at = match status {

@@ -30,6 +30,11 @@ impl Grants {
         &self.0[right as usize]
     }
 
+    /// The queues that what they do concerns: those that they see or, where they see none, those that they act on.
+    pub fn concerned(&self) -> &QueueScope {
+        self.scope(if self.may(Right::Read) { Right::Read } else { Right::Act })
+    }
+
     /// Whether it holds for any queue.
     pub fn may(&self, right: Right) -> bool {
         !self.scope(right).is_nothing()

@@ -78,6 +78,18 @@ impl TeamQueues {
         Self { brokers: Globs::new(brokers), queues: Globs::new(queues), names, known: Mutex::default() }
     }
 
+    /// Whether all of them are, by what is written, among the other's.
+    fn is_within(&self, other: &Self) -> bool {
+        let (ours, theirs) = (&self.names, &other.names);
+        if theirs.is_empty() {
+            return ours.is_empty();
+        }
+        let among = |ours: &[String], theirs: &[String]| {
+            theirs.is_empty() || !ours.is_empty() && ours.iter().all(|pattern| theirs.contains(pattern))
+        };
+        among(&ours.brokers, &theirs.brokers) && among(&ours.queues, &theirs.queues)
+    }
+
     pub fn includes(&self, broker: &str, queue: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(includes) = known.get(broker, queue) {
@@ -125,8 +137,13 @@ impl QueueScope {
         match (&self.0, &other.0) {
             (_, None) => true,
             (None, Some(_)) => false,
-            (Some(ours), Some(theirs)) => ours.iter().all(|team| theirs.contains(team)),
+            (Some(ours), Some(theirs)) => ours.iter().all(|team| theirs.iter().any(|other| team.is_within(other))),
         }
+    }
+
+    /// Whether who sees the other sees what concerns all of this. What concerns no queue is for who sees all.
+    pub fn is_seen_by(&self, other: &Self) -> bool {
+        other.is_everything() || !self.is_nothing() && self.is_within(other)
     }
 
     /// As it is kept; empty: everything.
@@ -148,33 +165,40 @@ impl QueueScope {
     }
 }
 
-/// Somebody's role in a team: viewer or operator, for who is an admin sees all.
+/// Somebody's place in a team.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Membership {
     pub team: String,
-    pub role: Role,
+    /// Viewer or operator, for who is an admin sees all; none: as they are elsewhere, also when that changes.
+    pub role: Option<Role>,
 }
 
 impl fmt::Display for Membership {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.team, self.role)
+        f.write_str(&self.team)?;
+        self.role.map_or(Ok(()), |role| write!(f, "={role}"))
     }
 }
 
 impl Membership {
-    /// A text such as `payments=viewer`; without a role it is that of who has the role `otherwise`.
+    /// A text such as `payments=viewer`, or `payments` without a role.
     ///
     /// # Errors
     /// What it takes.
-    pub fn read(text: &str, otherwise: Role) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let (team, role) = match text.split_once('=') {
-            Some((team, role)) => (team, role.trim().parse()?),
-            None => (text, otherwise.min(Role::Operator)),
+            Some((team, role)) => (team, Some(role.trim().parse::<Role>()?)),
+            None => (text, None),
         };
-        if role == Role::Admin {
+        if role == Some(Role::Admin) {
             return Err("in a team one is viewer or operator; an admin sees all".to_owned());
         }
         Ok(Self { team: check_team(team.trim())?.to_owned(), role })
+    }
+
+    /// What somebody of that role is in the team.
+    pub fn role_of(&self, user: Role) -> Role {
+        self.role.unwrap_or_else(|| user.min(Role::Operator))
     }
 }
 
@@ -182,9 +206,9 @@ impl Membership {
 ///
 /// # Errors
 /// What one takes.
-pub fn read_memberships(text: &str, otherwise: Role) -> Result<Vec<Membership>, String> {
+pub fn read_memberships(text: &str) -> Result<Vec<Membership>, String> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let mut teams = parts.map(|part| Membership::read(part, otherwise)).collect::<Result<Vec<_>, _>>()?;
+    let mut teams = parts.map(Membership::read).collect::<Result<Vec<_>, _>>()?;
     teams.sort();
     teams.dedup_by(|later, first| {
         let is_same = later.team == first.team;
@@ -261,17 +285,44 @@ mod tests {
         let (both, one) = (QueueScope::of(vec![a.clone(), b]), QueueScope::of(vec![a]));
         assert!(one.is_within(&both) && !both.is_within(&one) && both.is_within(&QueueScope::everything()));
         assert!(!QueueScope::everything().is_within(&both));
+        let check = |ours: (&[&str], &[&str]), theirs: (&[&str], &[&str]), expected: bool| {
+            let scope = |(brokers, queues)| QueueScope::of(vec![team(brokers, queues)]);
+            assert_eq!(scope(ours).is_within(&scope(theirs)), expected, "{ours:?} in {theirs:?}");
+        };
+        check((&[], &["a"]), (&[], &["a", "b"]), true);
+        check((&[], &["b", "a"]), (&[], &["a", "b"]), true);
+        check((&[], &["a", "b"]), (&[], &["a"]), false);
+        check((&["eu"], &["a"]), (&[], &["a"]), true);
+        check((&[], &["a"]), (&["eu"], &["a"]), false);
+        check((&["eu"], &["a"]), (&["eu", "us"], &[]), true);
+        check((&["eu"], &[]), (&["eu"], &["a"]), false);
+        check((&[], &["a"]), (&[], &[]), false);
+    }
+
+    #[test]
+    fn what_concerns_no_queue_is_seen_by_who_sees_all() {
+        let (nothing, a) = (QueueScope::nothing(), QueueScope::of(vec![team(&[], &["a"])]));
+        assert!(nothing.is_seen_by(&QueueScope::everything()) && a.is_seen_by(&a));
+        assert!(!nothing.is_seen_by(&a) && !nothing.is_seen_by(&nothing));
     }
 
     #[test]
     fn memberships_are_written_as_they_are_read() {
-        let read = |text, otherwise| read_memberships(text, otherwise).map(|teams| write_memberships(&teams));
-        for (otherwise, payments) in [(Role::Viewer, "viewer"), (Role::Operator, "operator"), (Role::Admin, "operator")]
+        let read = |text| read_memberships(text).map(|teams| write_memberships(&teams));
+        let expected = "payments, texts=operator";
+        assert_eq!(read("texts=viewer, payments,texts = operator").as_deref(), Ok(expected));
+        assert_eq!(read(expected).as_deref(), Ok(expected));
+        assert!(read("payments=admin").is_err() && read("a b").is_err());
+        assert_eq!(read(""), Ok(String::new()));
+    }
+
+    #[test]
+    fn in_a_team_without_a_role_one_is_what_one_is_elsewhere() {
+        let role_of = |text, user| Membership::read(text).expect("a membership").role_of(user);
+        for (user, expected) in
+            [(Role::Viewer, Role::Viewer), (Role::Operator, Role::Operator), (Role::Admin, Role::Operator)]
         {
-            let expected = format!("payments={payments}, texts=operator");
-            assert_eq!(read("texts=viewer, payments,texts = operator", otherwise), Ok(expected));
+            assert_eq!((role_of("payments", user), role_of("payments=viewer", user)), (expected, Role::Viewer));
         }
-        assert!(read("payments=admin", Role::Admin).is_err() && read("a b", Role::Viewer).is_err());
-        assert_eq!(read("", Role::Viewer), Ok(String::new()));
     }
 }

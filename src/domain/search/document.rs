@@ -49,9 +49,8 @@ impl Document {
     /// Adds a value of a field; `path` begins with `payload.` or `header.`. Its words are added too.
     pub fn add_value(&mut self, area: Area, path: &str, value: &str, bounds: &Bounds) {
         self.add_text(area, value, bounds);
-        if !self.has_room_for_field(area, bounds) {
-            return;
-        }
+        let Some(n_fields) = room(&mut self.n_fields, area, bounds) else { return };
+        *n_fields += 1;
         self.lexemes.extend([lexemes::presence(path), lexemes::equal(path, value)]);
         if let Some(number) = lexemes::as_number(value) {
             self.lexemes.extend(lexemes::number(path, number));
@@ -60,17 +59,14 @@ impl Document {
 
     /// Adds that there is an object or a list; it counts as one field however often it comes.
     pub fn add_presence(&mut self, area: Area, path: &str, bounds: &Bounds) {
-        let presence = lexemes::presence(path);
-        if !self.lexemes.contains(&presence) && self.has_room_for_field(area, bounds) {
-            self.lexemes.insert(presence);
-        }
+        // There may be a hundred thousand: where there is no room, nobody asks what stands for it.
+        let Some(n_fields) = room(&mut self.n_fields, area, bounds) else { return };
+        *n_fields += usize::from(self.lexemes.insert(lexemes::presence(path)));
     }
+}
 
-    /// Whether there is room for another field, which is then taken.
-    fn has_room_for_field(&mut self, area: Area, bounds: &Bounds) -> bool {
-        let n_fields = &mut self.n_fields[usize::from(area == Area::Payload)];
-        let has_room = *n_fields < bounds.fields;
-        *n_fields += usize::from(has_room);
-        has_room
-    }
+/// How many fields of that kind there are, where there is room for another.
+fn room<'n>(n_fields: &'n mut [usize; 2], area: Area, bounds: &Bounds) -> Option<&'n mut usize> {
+    let n_fields = &mut n_fields[usize::from(area == Area::Payload)];
+    (*n_fields < bounds.fields).then_some(n_fields)
 }

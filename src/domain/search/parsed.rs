@@ -45,13 +45,13 @@ impl Parsed {
     }
 
     pub fn parts(&self) -> Vec<Part> {
+        let text = |node: &Node| self.text.get(node.span.clone()).unwrap_or_default();
         let part = |node: &Node| {
-            let (before, rest) = self.text.split_at(node.span.start);
-            let (text, behind) = rest.split_at(node.span.len());
+            let others = self.root.parts().iter().filter(|other| other.span != node.span);
             Part {
-                text: text.to_owned(),
+                text: text(node).to_owned(),
                 is_negated: matches!(node.kind, Kind::Not(_)),
-                without: format!("{} {}", before.trim_end(), behind.trim_start()).trim().to_owned(),
+                without: others.map(text).collect::<Vec<_>>().join(" "),
             }
         };
         self.root.parts().iter().map(part).collect()

@@ -87,7 +87,12 @@ fn mistakes_of_meaning_have_their_place() {
 fn each_part_can_be_left_out() {
     let parts = Parsed::read("a  -b (c OR d)").unwrap().parts();
     let told: Vec<_> = parts.iter().map(|part| (&*part.text, part.is_negated, &*part.without)).collect();
-    assert_eq!(told, [("a", false, "-b (c OR d)"), ("-b", true, "a (c OR d)"), ("(c OR d)", false, "a  -b")]);
+    assert_eq!(told, [("a", false, "-b (c OR d)"), ("-b", true, "a (c OR d)"), ("(c OR d)", false, "a -b")]);
+    let without =
+        |text: &str| Parsed::read(text).unwrap().parts().into_iter().map(|part| part.without).collect::<Vec<_>>();
+    assert_eq!(without("boom AND queue:a"), ["queue:a", "boom"]);
+    assert_eq!(without("(a AND NOT b) c"), ["NOT b c", "a c", "a NOT b"]);
+    assert_eq!(without("(a OR b)"), [""]);
 }
 
 #[test]

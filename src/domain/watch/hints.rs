@@ -25,6 +25,10 @@ const MOST: usize = 200;
 pub struct SettingHint {
     pub queue: String,
     pub kind: HintKind,
+    /// The policy of RabbitMQ that rules the queue which is to be changed. A queue obeys one at a time, so that another
+    /// would take its place.
+    #[serde(default)]
+    pub policy: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +38,7 @@ pub enum HintKind {
     /// What is rejected there is dropped.
     NoDeadLetterExchange,
     /// It is one of the queues of dlo, and what waits there is dropped beyond so many messages or milliseconds.
-    DropsOurs { policy: Option<String>, max_length: Option<u64>, message_ttl: Option<u64> },
+    DropsOurs { max_length: Option<u64>, message_ttl: Option<u64> },
     /// What is rejected there goes elsewhere.
     LeadsElsewhere { exchange: String, routing_key: Option<String>, by_argument: bool },
 }
@@ -61,13 +65,6 @@ impl DocsPage {
     }
 }
 
-/// Where dlo is: its queues and the exchange of its dead letters.
-#[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
-    pub exchange: &'a str,
-    pub queue: &'a str,
-}
-
 /// What a look at `queues` says. `feeds` are the exchanges that lead to dlo, where that is known; `requeuing` those queues
 /// of which the look before said so, which it then says of those of this one.
 pub fn hints(
@@ -81,19 +78,26 @@ pub fn hints(
     let ours = queues.iter().filter(|level| settings.is_taken_in(&level.name));
     let mut found: Vec<SettingHint> = ours.filter_map(drops_ours).collect();
     for level in queues.iter().filter(|level| settings.watches(level) && level.known_consumers() > Some(0)) {
-        let mut hint = |kind| found.push(SettingHint { queue: level.name.clone(), kind });
+        let mut hint = |kind, changed: Option<&QueueLevel>| {
+            let policy = changed.and_then(|level| level.policy.clone());
+            found.push(SettingHint { queue: level.name.clone(), kind, policy });
+        };
         if let Some(a_second) = requeued(level) {
             now.insert(level.name.clone());
             // At one look it may be a service that is restarted.
             if requeuing.contains(&level.name) {
-                hint(HintKind::Requeues { a_second });
+                hint(HintKind::Requeues { a_second }, Some(level));
             }
         }
         let DeadLetterRoute { exchange, routing_key, by_argument } = level.dead_letters.clone();
         match exchange {
-            None => hint(HintKind::NoDeadLetterExchange),
+            None => hint(HintKind::NoDeadLetterExchange, Some(level)),
             Some(exchange) if feeds.is_some_and(|feeds| !leads_here(settings, level, &by_name, feeds)) => {
-                hint(HintKind::LeadsElsewhere { exchange, routing_key, by_argument });
+                let changed = match routing_key.as_deref().filter(|_| exchange.is_empty()) {
+                    Some(passes_on) => by_name.get(passes_on).copied(),
+                    None => Some(level),
+                };
+                hint(HintKind::LeadsElsewhere { exchange, routing_key, by_argument }, changed);
             }
             Some(_) => {}
         }
@@ -111,8 +115,9 @@ pub fn hints(
 
 fn drops_ours(level: &QueueLevel) -> Option<SettingHint> {
     let QueueLevel { max_length, message_ttl, .. } = *level;
-    let kind = || HintKind::DropsOurs { policy: level.policy.clone(), max_length, message_ttl };
-    (max_length.is_some() || message_ttl.is_some()).then(|| SettingHint { queue: level.name.clone(), kind: kind() })
+    let kind = HintKind::DropsOurs { max_length, message_ttl };
+    let hint = || SettingHint { queue: level.name.clone(), kind, policy: level.policy.clone() };
+    (max_length.is_some() || message_ttl.is_some()).then(hint)
 }
 
 fn requeued(level: &QueueLevel) -> Option<u64> {
@@ -124,24 +129,20 @@ fn requeued(level: &QueueLevel) -> Option<u64> {
 
 impl SettingHint {
     /// The problem and what mends it, in sentences.
-    pub fn sentence(&self, here: Here<'_>) -> String {
-        let queue = &self.queue;
+    pub fn sentence(&self, settings: &Settings) -> String {
         match &self.kind {
             HintKind::Requeues { a_second } => format!(
                 "Its messages are requeued again and again, {a_second} a second: what its consumer cannot process never \
                  comes to dlo. Have it reject without requeueing, or set a delivery-limit on a quorum queue."
             ),
             HintKind::NoDeadLetterExchange => {
-                format!(
-                    "It has no dead-letter exchange, so what its consumer rejects is lost. {}",
-                    set_policy(queue, here)
-                )
+                format!("It has no dead-letter exchange, so what its consumer rejects is lost. {}", self.mend(settings))
             }
-            HintKind::DropsOurs { policy, max_length, message_ttl } => {
+            HintKind::DropsOurs { max_length, message_ttl } => {
                 let limits = [(max_length, "messages"), (message_ttl, "ms")]
                     .map(|(limit, unit)| limit.map(|n| format!("{n} {unit}")));
                 let limits = limits.into_iter().flatten().collect::<Vec<_>>().join(" and ");
-                let mend = match policy {
+                let mend = match &self.policy {
                     Some(policy) => format!(
                         "Where the policy {policy} says so, give it a pattern that leaves the queues of dlo out, such as ^(?!dlo\\.)."
                     ),
@@ -160,7 +161,7 @@ impl SettingHint {
                 };
                 format!(
                     "What its consumer rejects goes to {elsewhere}, which does not lead to dlo. {}",
-                    self.way_here(exchange, routing_key.as_deref(), *by_argument, here)
+                    self.way_here(exchange, routing_key.as_deref(), *by_argument, settings)
                 )
             }
         }
@@ -179,28 +180,50 @@ impl SettingHint {
         }
     }
 
-    fn way_here(&self, exchange: &str, key: Option<&str>, by_argument: bool, here: Here<'_>) -> String {
+    fn way_here(&self, exchange: &str, key: Option<&str>, by_argument: bool, settings: &Settings) -> String {
+        let ours = &settings.dead_letter_queue;
         match key {
-            Some(key) if exchange.is_empty() => {
-                format!("Set on that queue: {}", policy(key, r#","message-ttl":0"#, here))
-            }
+            Some(key) if exchange.is_empty() => self.pass_on(key, settings),
             _ if by_argument => {
-                format!("An argument of the queue says so, which no policy changes: bind {} to it.", here.queue)
+                format!("An argument of the queue says so, which no policy changes: bind {ours} to it.")
             }
-            _ => format!("Bind {} to it, or change its policy. {}", here.queue, set_policy(&self.queue, here)),
+            _ => format!("Bind {ours} to it, or change its policy. {}", self.mend(settings)),
+        }
+    }
+
+    fn mend(&self, settings: &Settings) -> String {
+        let (queue, keys) = (&self.queue, keys("", settings));
+        match &self.policy {
+            Some(policy) => {
+                format!("Set {keys} in {policy}, the RabbitMQ policy of {queue}: a queue obeys one policy only.")
+            }
+            None => format!("Set: {}", set_policy(queue, &keys, settings)),
+        }
+    }
+
+    /// Has the queue to which a dead letter goes pass it on.
+    fn pass_on(&self, queue: &str, settings: &Settings) -> String {
+        let keys = keys(r#","message-ttl":0"#, settings);
+        match &self.policy {
+            // Other queues may share it, and would be emptied at once.
+            Some(policy) => format!(
+                "That queue obeys the RabbitMQ policy {policy}, and one only: give it another of a higher priority that sets what \
+                 {policy} sets, and {keys}."
+            ),
+            None => format!("Set on that queue: {}", set_policy(queue, &keys, settings)),
         }
     }
 }
 
-fn set_policy(queue: &str, here: Here<'_>) -> String {
-    format!("Set: {}", policy(queue, "", here))
+fn keys(more: &str, settings: &Settings) -> String {
+    format!(r#""dead-letter-exchange":"{}"{more}"#, settings.dead_letter_exchange)
 }
 
-fn policy(queue: &str, more: &str, here: Here<'_>) -> String {
+fn set_policy(queue: &str, keys: &str, settings: &Settings) -> String {
     let pattern: String = queue.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect();
-    let exchange = here.exchange;
     format!(
-        "rabbitmqctl set_policy --apply-to queues 'dlo-{}' '^{}$' '{{\"dead-letter-exchange\":\"{exchange}\"{more}}}'",
+        "rabbitmqctl set_policy --vhost='{}' --apply-to queues 'dlo-{}' '^{}$' '{{{keys}}}'",
+        quoted(&settings.vhost),
         quoted(queue),
         quoted(&pattern)
     )
@@ -216,21 +239,25 @@ fn quoted(text: &str) -> String {
 }
 
 /// Of many queues without a dead-letter exchange most are likely meant so: they share one sentence.
-pub fn without_exchange(hints: &[SettingHint], here: Here<'_>) -> Option<String> {
-    let without = |hint: &&SettingHint| hint.kind == HintKind::NoDeadLetterExchange;
-    let queues: Vec<&str> = hints.iter().filter(without).map(|hint| &*hint.queue).collect();
-    let named = queues.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+pub fn without_exchange(hints: &[SettingHint], settings: &Settings) -> Option<String> {
+    let queues: Vec<&SettingHint> = hints.iter().filter(|hint| hint.kind == HintKind::NoDeadLetterExchange).collect();
+    let named = queues.iter().take(NAMED).map(|hint| &*hint.queue).collect::<Vec<_>>().join(", ");
     let others = match queues.len().saturating_sub(NAMED) {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    let first = queues.first()?;
+    let free = queues.iter().find(|hint| hint.policy.is_none());
+    let example = free.or(queues.first())?;
+    let ruled = match free.is_some() && queues.iter().any(|hint| hint.policy.is_some()) {
+        true => " Where a queue has a RabbitMQ policy, set the key in that one: a queue obeys one policy only.",
+        false => "",
+    };
     let (have, they) =
         if queues.len() == 1 { ("has", "its consumer rejects") } else { ("have", "their consumers reject") };
     Some(format!(
-        "{} with consumers {have} no dead-letter exchange, so what {they} is lost: {named}{others}. {}",
+        "{} with consumers {have} no dead-letter exchange, so what {they} is lost: {named}{others}. {}{ruled}",
         plural(queues.len() as u64, "queue"),
-        set_policy(first, here)
+        example.mend(settings)
     ))
 }
 
@@ -242,8 +269,6 @@ mod tests {
 
     use super::*;
 
-    const HERE: Here<'_> = Here { exchange: "dlx", queue: "dlo.dead-letters" };
-
     fn settings() -> Settings {
         Settings {
             interval: Duration::from_secs(60),
@@ -251,6 +276,8 @@ mod tests {
             growing_for: Duration::from_secs(60),
             lags_for: Duration::from_secs(60),
             queues: Globs::new(&[]),
+            vhost: "it's".to_owned(),
+            dead_letter_exchange: "dlx".to_owned(),
             dead_letter_queue: "dlo.dead-letters".to_owned(),
             obituary_queue: "dlo.obituaries".to_owned(),
         }
@@ -273,7 +300,7 @@ mod tests {
     fn found(queues: &[QueueLevel]) -> Vec<String> {
         let feeds = BTreeSet::from(["dlx".to_owned(), "failed".to_owned()]);
         let hints = hints(&settings(), queues, Some(&feeds), &mut BTreeSet::new());
-        hints.iter().map(|hint| format!("{}: {}", hint.queue, hint.sentence(HERE))).collect()
+        hints.iter().map(|hint| format!("{}: {}", hint.queue, hint.sentence(&settings()))).collect()
     }
 
     fn check(queues: &[QueueLevel], expected: &[&str]) {
@@ -330,6 +357,37 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_is_set_in_the_virtual_host_of_the_broker() {
+        check(&[queue("a", None, None)], &[r"set_policy --vhost='it'\''s' --apply-to queues 'dlo-a' '^a$'"]);
+        let xq = queue("a", Some(""), Some("a.XQ"));
+        check(&[xq], &[r"Set on that queue: rabbitmqctl set_policy --vhost='it'\''s' --apply-to queues 'dlo-a.XQ'"]);
+    }
+
+    #[test]
+    fn a_policy_that_rules_a_queue_is_not_displaced() {
+        fn ruled(level: QueueLevel) -> QueueLevel {
+            QueueLevel { policy: Some("limits".to_owned()), ..level }
+        }
+        let set = r#"Set "dead-letter-exchange":"dlx" in limits, the RabbitMQ policy of a:"#;
+        check(&[ruled(queue("a", None, None))], &[set]);
+        check(&[ruled(queue("a", Some("other"), None))], &[set]);
+        let passes_on = queue("a", Some(""), Some("a.XQ"));
+        let xq = QueueLevel { consumers: Some(0), ..queue("a.XQ", None, None) };
+        let command = "Set on that queue: rabbitmqctl set_policy";
+        check(&[ruled(passes_on.clone()), xq.clone()], &[command]);
+        let merged = r#"sets what limits sets, and "dead-letter-exchange":"dlx","message-ttl":0."#;
+        check(&[passes_on, ruled(xq)], &[merged]);
+    }
+
+    #[test]
+    fn a_hint_that_was_kept_without_a_policy_is_read() {
+        let kept = r#"[{"queue":"a","kind":"NoDeadLetterExchange"},
+            {"queue":"b","kind":{"DropsOurs":{"policy":"safety","max_length":20,"message_ttl":null}}}]"#;
+        let read: Vec<SettingHint> = serde_json::from_str(kept).unwrap();
+        assert!(read.iter().all(|hint| hint.policy.is_none()), "{read:?}");
+    }
+
+    #[test]
     fn requeueing_counts_from_the_second_look_on() {
         let busy = |redeliver: f64, acknowledge: f64| QueueLevel {
             redeliver_rate: Some(redeliver),
@@ -348,12 +406,21 @@ mod tests {
     #[test]
     fn many_without_an_exchange_share_a_sentence() {
         let without = |n: usize| -> Vec<SettingHint> {
-            let hint = |n| SettingHint { queue: format!("q{n}"), kind: HintKind::NoDeadLetterExchange };
+            let hint = |n| SettingHint { queue: format!("q{n}"), kind: HintKind::NoDeadLetterExchange, policy: None };
             (0..n).map(hint).collect()
         };
-        assert_eq!(without_exchange(&without(0), HERE), None);
-        let said = without_exchange(&without(7), HERE).unwrap();
+        assert_eq!(without_exchange(&without(0), &settings()), None);
+        let said = without_exchange(&without(7), &settings()).unwrap();
         assert!(said.starts_with("7 queues with consumers have no dead-letter exchange"), "{said}");
         assert!(said.contains("q0, q1, q2, q3, q4 and 2 more"), "{said}");
+        let mut ruled = without(2);
+        ruled[0].policy = Some("limits".to_owned());
+        let said = without_exchange(&ruled, &settings()).unwrap();
+        assert!(
+            said.contains("'^q1$'") && said.ends_with("set the key in that one: a queue obeys one policy only."),
+            "{said}"
+        );
+        let said = without_exchange(&ruled[..1], &settings()).unwrap();
+        assert!(said.ends_with("in limits, the RabbitMQ policy of q0: a queue obeys one policy only."), "{said}");
     }
 }

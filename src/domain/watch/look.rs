@@ -7,8 +7,10 @@ use failure_conventions::dlo_queues;
 
 use crate::domain::queue_level::QueueLevel;
 
-/// How much further apart than planned two looks may be for the time between them to count as watched.
+/// How many intervals after the end of one look the next may begin for the time between them to count as watched.
 const LONGEST_STEP: u32 = 3;
+/// What takes longer is no look: all that is asked has an end before, so the clock or the machine has jumped meanwhile.
+pub const LONGEST_LOOK: Duration = Duration::from_secs(90);
 
 /// What is watched, and when it is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +25,9 @@ pub struct Settings {
     pub lags_for: Duration,
     /// Whose consumers are watched.
     pub queues: Globs,
+    /// The virtual host that all of it is in.
+    pub vhost: String,
+    pub dead_letter_exchange: String,
     pub dead_letter_queue: String,
     pub obituary_queue: String,
 }
@@ -47,6 +52,9 @@ impl Settings {
 /// What the caller found out.
 #[derive(Clone, Copy, Debug)]
 pub struct Poll<'a> {
+    /// When the broker began to be asked.
+    pub begun: Timestamp,
+    /// When all was known.
     pub at: Timestamp,
     /// All queues of the virtual host; `None` when the management API did not answer.
     pub queues: Option<&'a [QueueLevel]>,
@@ -68,10 +76,13 @@ pub struct Look {
 }
 
 impl Look {
-    pub fn new(at: Timestamp, before: Option<Timestamp>, interval: Duration) -> Self {
+    /// One that began and ended at these moments, after one that ended `before`. To ask for very many queues takes
+    /// several intervals: that is watched time, too.
+    pub fn new([begun, at]: [Timestamp; 2], before: Option<Timestamp>, interval: Duration) -> Self {
         let longest = interval.saturating_mul(LONGEST_STEP);
-        let step = before.filter(|before| *before <= at).map(|before| at.since(before));
-        Self { at, step: step.filter(|step| *step <= longest) }
+        let lasts = |from: Timestamp, to: Timestamp, most: Duration| from <= to && to.since(from) <= most;
+        let is_watched = |before: &Timestamp| lasts(*before, begun, longest) && lasts(begun, at, LONGEST_LOOK);
+        Self { at, step: before.filter(is_watched).map(|before| at.since(before)) }
     }
 }
 
@@ -80,8 +91,13 @@ mod tests {
     use super::*;
 
     fn check(before: Option<u64>, at: u64, expected: Option<u64>) {
-        let look = Look::new(Timestamp::from_seconds(at), before.map(Timestamp::from_seconds), Duration::from_secs(30));
-        assert_eq!(look.step, expected.map(Duration::from_secs), "{before:?} to {at}");
+        check_long(before, [at, at], expected);
+    }
+
+    fn check_long(before: Option<u64>, look: [u64; 2], expected: Option<u64>) {
+        let (before, moments) = (before.map(Timestamp::from_seconds), look.map(Timestamp::from_seconds));
+        let found = Look::new(moments, before, Duration::from_secs(30));
+        assert_eq!((found.at, found.step), (moments[1], expected.map(Duration::from_secs)), "{before:?}, {look:?}");
     }
 
     #[test]
@@ -92,5 +108,14 @@ mod tests {
         check(Some(10), 100, Some(90));
         check(Some(9), 100, None);
         check(Some(101), 100, None);
+    }
+
+    #[test]
+    fn a_look_counts_however_long_it_takes_but_for_a_jump() {
+        check_long(Some(10), [100, 190], Some(180));
+        check_long(Some(9), [100, 101], None);
+        check_long(Some(90), [100, 191], None);
+        check_long(Some(90), [100, 99], None);
+        check_long(None, [100, 110], None);
     }
 }

@@ -5,8 +5,8 @@
 //! caller keeps in the database, so that a restart forgets nothing and reports nothing twice.
 //!
 //! # Time
-//! What counts is the time that was *watched*: between two looks that are no further apart than three intervals and
-//! that both told the same thing. Anything else counts nothing: the time in which dlo was down or the machine
+//! What counts is the time that was *watched*: from one look to another that begins no more than three intervals
+//! later and tells the same thing. Anything else counts nothing: the time in which dlo was down or the machine
 //! slept, a clock that is set forward or back, a look that nobody answered, a number that is not told. So none of these
 //! can raise a concern or end one. It goes on where it stood.
 //!
@@ -44,9 +44,9 @@ pub use absences::Absences;
 pub use concern::{Change, Concern, ConcernKey, ConcernKind};
 pub use consumers::{SETTLED, Watched};
 pub use growth::Growth;
-pub use hints::{DocsPage, Here, HintKind, SettingHint, hints, without_exchange};
+pub use hints::{DocsPage, HintKind, SettingHint, hints, without_exchange};
 pub use lasting::Lasting;
-pub use look::{Look, Poll, Settings};
+pub use look::{LONGEST_LOOK, Look, Poll, Settings};
 pub use own_queue::{OwnQueue, OwnRole};
 pub use paths::{DeadLetterPath, dead_letter_paths};
 pub use reach::{POLLS_UNANSWERED, Reach};

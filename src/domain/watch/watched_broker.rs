@@ -40,12 +40,13 @@ impl BrokerWatch {
     /// One look, and what there is to report after it.
     pub fn observe(&mut self, settings: &Settings, poll: &Poll<'_>) -> Vec<Change> {
         let mut changes: Vec<Change> = self.reach.observe(poll.queues.is_some(), poll.at).into_iter().collect();
-        let asked = Look::new(poll.at, self.polled_at.replace(poll.at), settings.interval);
+        let moments = [poll.begun, poll.at];
+        let asked = Look::new(moments, self.polled_at.replace(poll.at), settings.interval);
         changes.extend(self.observe_overdue(poll, asked, settings));
         let Some(levels) = poll.queues else { return changes };
         self.hints = hints(settings, levels, poll.feeds, &mut self.requeuing);
         let before = self.looked_at.replace(poll.at);
-        let look = Look::new(poll.at, before, settings.interval);
+        let look = Look::new(moments, before, settings.interval);
         let levels: HashMap<&str, &QueueLevel> = levels.iter().map(|level| (level.name.as_str(), level)).collect();
         changes.extend(self.observe_own(&levels, poll, look, settings));
         changes.extend(self.observe_consumers(&levels, look, before, settings));

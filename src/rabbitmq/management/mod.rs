@@ -14,7 +14,7 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 use reqwest::Client;
 use url::Url;
@@ -27,6 +27,9 @@ use crate::{config::BrokerConfig, domain::queue_level::QueueLevel};
 
 pub use answer::{Overview, Probe, WhoAmI};
 pub use error::ManagementError;
+
+/// How long it may take to find out what is bound to our queues.
+const FEEDS_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A client for one virtual host.
 ///
@@ -71,8 +74,14 @@ impl Management {
         queues::all(self).await
     }
 
-    /// The exchanges that are bound to one of these queues, or to an exchange that is.
+    /// The exchanges that are bound to one of these queues, or to an exchange that is. Each is asked for by itself, so
+    /// that all of it has an end, too.
     pub async fn feeds(&self, queues: &[&str]) -> Result<BTreeSet<String>, ManagementError> {
+        let late = |_| ManagementError::Timeout { address: self.address().to_owned(), limit: FEEDS_TIMEOUT };
+        tokio::time::timeout(FEEDS_TIMEOUT, self.read_feeds(queues)).await.map_err(late)?
+    }
+
+    async fn read_feeds(&self, queues: &[&str]) -> Result<BTreeSet<String>, ManagementError> {
         let mut feeds = BTreeSet::new();
         for queue in queues {
             feeds.extend(self.sources(&["queues", &self.vhost, queue, "bindings"]).await?);

@@ -153,6 +153,7 @@ fn outcome(error: &SessionError) -> PublishOutcome {
         SessionError::Connect(_)
         | SessionError::Lost(_)
         | SessionError::Cancelled { .. }
-        | SessionError::Forgotten { .. } => PublishOutcome::NotSent,
+        | SessionError::Forgotten { .. }
+        | SessionError::Forbidden(_) => PublishOutcome::NotSent,
     }
 }

@@ -154,7 +154,8 @@ fn queue_arguments(queue_type: QueueType) -> Value {
     }
 }
 
-fn vhost(config: &BrokerConfig) -> String {
+/// The virtual host of a broker, as its address names it.
+pub fn vhost(config: &BrokerConfig) -> String {
     config.url.reveal().parse().map_or_else(|_| "/".to_owned(), |uri: AMQPUri| uri.vhost)
 }
 

@@ -79,6 +79,8 @@ const ENOUGH: usize = 100;
 /// With fewer others nothing is compared.
 pub const FEWEST: usize = 10;
 
+/// Whether something is asked of an attribute, by its name.
+type IsAskedFor<'a> = &'a (dyn Fn(&str) -> bool + Sync);
 /// Until it is dropped everywhere, no other comparison begins.
 type Turn = Arc<Option<OwnedSemaphorePermit>>;
 
@@ -107,7 +109,7 @@ impl Causes {
             others = self::others(store, group, LetterFilter::default()).await?;
         }
         let total = Counted { n: group.n_letters() - group.of_status(Status::Retried), is_least: false };
-        self.compare(&turn, store, (here, others), total, true).await
+        self.compare(&turn, store, (here, others), total, true, &|_| false).await
     }
 
     async fn turn(&self) -> Turn {
@@ -116,7 +118,7 @@ impl Causes {
     }
 
     /// How the one letters, of so many, differ from the others; payloads have a part in it where they are shown and
-    /// `shows_payloads`. What is counted is what was read.
+    /// `shows_payloads`, and attributes that were asked for have none. What is counted is what was read.
     async fn compare(
         &self,
         turn: &Turn,
@@ -124,6 +126,7 @@ impl Causes {
         (here, others): (Vec<LetterSummary>, Others),
         total: Counted,
         shows_payloads: bool,
+        is_asked_for: IsAskedFor<'_>,
     ) -> Result<InCommon, StoreError> {
         let ([here], others) = (within_budget([here]), others.within_budget());
         let elsewhere = Elsewhere::of(&others);
@@ -131,7 +134,7 @@ impl Causes {
         if here.len() < FEWEST || others.len() < FEWEST {
             return Ok(found);
         }
-        let here = self.documents(turn, store, here, shows_payloads).await?;
+        let mut here = self.documents(turn, store, here, shows_payloads).await?;
         found.here = here.len();
         let mut elsewhere = Vec::with_capacity(others.len());
         let counts = &mut found.elsewhere;
@@ -143,6 +146,10 @@ impl Causes {
             let read = self.documents(turn, store, letters, shows_payloads).await?;
             *count = read.len();
             elsewhere.extend(read);
+        }
+        // Before they are compared: what goes together is told as one, and would be left out with it.
+        for document in here.iter_mut().chain(&mut elsewhere) {
+            document.retain(|attribute| !is_asked_for(attribute));
         }
         let compare = move || {
             let untold: BTreeSet<String> =

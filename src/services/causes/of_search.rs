@@ -27,7 +27,7 @@ impl Causes {
         &self,
         store: &StoreReader,
         filter: &LetterFilter,
-        is_asked_for: impl Fn(&str) -> bool,
+        is_asked_for: impl Fn(&str) -> bool + Sync,
     ) -> Result<InCommon, StoreError> {
         let turn = self.turn().await;
         let meant = LetterFilter { statuses: failed(&filter.statuses), ..filter.clone() };
@@ -36,9 +36,7 @@ impl Causes {
         let others = others(store, &meant, &here).await?;
         // Where only some payloads are shown, they would tell queues apart and nothing else.
         let shows = here.iter().all(|letter| store.shows_payload(&letter.broker, letter.queue.as_deref()));
-        let mut found = self.compare(&turn, store, (here, others), total, shows).await?;
-        found.contrasts.retain(|contrast| !is_asked_for(&contrast.attribute));
-        Ok(found)
+        self.compare(&turn, store, (here, others), total, shows, &is_asked_for).await
     }
 }
 

@@ -50,21 +50,20 @@ pub(super) async fn sample(
     filter: &LetterFilter,
     limit: usize,
 ) -> Result<Vec<LetterSummary>, StoreError> {
-    let page = |sort, after, limit| PageRequest { sort, after, limit };
-    let newest = store.letters(filter, &page(Sort::Newest, None, limit)).await?;
+    let page = |after, limit| PageRequest { sort: Sort::Newest, after, limit };
+    let newest = store.letters(filter, &page(None, limit)).await?;
     let all_of_them = newest.next.is_none();
     let Some(last) = newest.items.first().filter(|_| !all_of_them).map(|letter| letter.received_at) else {
         return Ok(readable(newest.items));
     };
-    let oldest = store.letters(filter, &page(Sort::Oldest, None, 1)).await?;
-    let first = oldest.items.first().map_or(last, |letter| letter.received_at);
+    let first = store.first_received(filter).await?.unwrap_or(last);
     let end = last.plus(std::time::Duration::from_micros(1));
     let bars = store.histogram(filter, first, end, end.since(first) / BARS).await?;
     let places = places(&bars, first, end);
     let of_place = limit.div_ceil(PLACES);
     let read = stream::iter(places).map(|at| {
         let before = Some(Cursor::at(at, LetterId::from_uuid(Uuid::max())));
-        async move { store.letters(filter, &page(Sort::Newest, before, of_place)).await }
+        async move { store.letters(filter, &page(before, of_place)).await }
     });
     let pages: Vec<_> = read.buffered(AT_ONCE).try_collect().await?;
     let mut letters: Vec<LetterSummary> = pages.into_iter().flat_map(|page| page.items).collect();

@@ -10,6 +10,10 @@ use payload_codec::{
 use super::reading::{Content, Reading};
 use crate::domain::letter::Letter;
 
+/// Bytes of a path. What stands below a longer one is left out: nobody asks for it, and the path would be looked at
+/// again for each of a hundred thousand values.
+const LONGEST_PATH: usize = 1 << 10;
+
 /// Takes a path and a value there. A path has no indexes, so that one may come several times.
 pub(crate) type Each<'a> = dyn FnMut(&str, &str) + 'a;
 /// The same; of an object or a list only its path.
@@ -76,8 +80,8 @@ fn walk(path: &mut String, node: &Node<'_>, each: &mut EachField<'_>) {
         }
         Kind::Object(members) => {
             each(path, None);
-            for member in members {
-                let outer = path.len();
+            let outer = path.len();
+            for member in members.iter().filter(|member| is_within(outer, &member.key)) {
                 path.push('.');
                 path.push_str(&member.key);
                 walk(path, &member.value, each);
@@ -112,9 +116,14 @@ fn field(path: &str, value: &FieldValue, each: &mut EachField<'_>) {
 }
 
 fn table(path: &str, table: &FieldTable, each: &mut EachField<'_>) {
-    for (name, value) in table.iter() {
+    for (name, value) in table.iter().filter(|(name, _)| is_within(path.len(), name)) {
         field(&format!("{path}.{name}"), value, each);
     }
+}
+
+/// Whether a name behind a path of so many bytes is no longer than a path may be.
+const fn is_within(outer: usize, name: &str) -> bool {
+    outer + name.len() < LONGEST_PATH
 }
 
 pub(crate) fn is_hidden(text: &str) -> bool {
@@ -132,4 +141,25 @@ fn unless_hidden(each: &mut EachField<'_>) -> impl FnMut(&str, Option<&str>) {
 
 fn only_values(each: &mut Each<'_>) -> impl FnMut(&str, Option<&str>) {
     move |path, text| text.into_iter().for_each(|text| each(path, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key of a megabyte with as many values as are read would be a hundred gigabytes of paths.
+    #[test]
+    fn what_stands_below_a_long_path_is_left_out() {
+        let key = "k".repeat(1 << 20);
+        let json = format!(r#"{{"a": {{"{key}": [{}1], "b": 2}}}}"#, "1,".repeat(90_000));
+        let node = json::read(&json, 100_000, 100).unwrap();
+        let (mut told, mut longest) = (0, 0);
+        walk(&mut "payload".to_owned(), &node, &mut |path, _| (told, longest) = (told + 1, path.len().max(longest)));
+        assert_eq!((told, longest), (3, "payload.a.b".len()));
+        let deep = (0..100).fold(FieldValue::Boolean(true), |value, _| {
+            FieldValue::Table(FieldTable::from_iter([("n".repeat(255), value)]))
+        });
+        fields_of_header("x", &deep, &mut |path, _| longest = path.len().max(longest));
+        assert_eq!(longest, "header.x".len() + 3 * 256);
+    }
 }

@@ -63,24 +63,20 @@ impl Analyzer {
     }
 
     fn group_key(&self, letter: &Letter, confirmed: &Confirmed, named: Option<&Named>) -> GroupKey {
-        let key = self.unsplit_key(letter, named);
-        let Some(split) = self.splits.of(grouping::id(&key)) else { return key };
-        let said = || group_splits::said((&self.reader, &self.library), letter, confirmed, &split.field);
-        let said = catch_unwind(AssertUnwindSafe(said)).unwrap_or_default();
-        GroupKey { part: said.and_then(|said| split.part(&said)), ..key }
+        let plain = plain_key(letter, named);
+        let key = GroupKey { error: self.rewriter.rewrite(&plain.error), ..plain.clone() };
+        let part = self.key_of_part(&key, letter, confirmed);
+        // A group that was split before a rule gave its error another text stays split.
+        let before = || if plain == key { None } else { self.key_of_part(&plain, letter, confirmed) };
+        part.or_else(before).unwrap_or(key)
     }
 
-    fn unsplit_key(&self, letter: &Letter, named: Option<&Named>) -> GroupKey {
-        let summary = &letter.summary;
-        let error = grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref());
-        GroupKey {
-            broker: summary.broker.clone(),
-            queue: summary.queue.clone(),
-            message_type: named.map(|named| named.name.clone()),
-            reason: summary.reason,
-            error: self.rewriter.rewrite(&error),
-            part: None,
-        }
+    /// The key of the part that the letter is in, where the group of that key is split and has one for it.
+    fn key_of_part(&self, key: &GroupKey, letter: &Letter, confirmed: &Confirmed) -> Option<GroupKey> {
+        let split = self.splits.of(grouping::id(key))?;
+        let said = || group_splits::said((&self.reader, &self.library), letter, confirmed, &split.field);
+        let part = catch_unwind(AssertUnwindSafe(said)).ok().flatten().and_then(|said| split.part(&said))?;
+        Some(GroupKey { part: Some(part), ..key.clone() })
     }
 
     /// Nothing in there panics, as far as we know. If it does, one letter is of no type and the others go on.
@@ -96,6 +92,19 @@ impl Analyzer {
             tracing::error!(letter = %letter.summary.id, "a dead letter could not be decoded; please report this");
             (None, None, self.rules.evaluate(&facts(letter, None, &|| None)))
         })
+    }
+}
+
+/// What a letter is grouped by, without what people say of its error.
+fn plain_key(letter: &Letter, named: Option<&Named>) -> GroupKey {
+    let summary = &letter.summary;
+    GroupKey {
+        broker: summary.broker.clone(),
+        queue: summary.queue.clone(),
+        message_type: named.map(|named| named.name.clone()),
+        reason: summary.reason,
+        error: grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref()),
+        part: None,
     }
 }
 

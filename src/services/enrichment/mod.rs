@@ -14,7 +14,6 @@ mod splitting;
 use std::{sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
-use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use analyzer::Analyzer;
@@ -26,6 +25,7 @@ use super::{
     grouping_rules::GroupingRules,
     halving::{Halved, halve},
     ids,
+    one_by_one::{LIMIT, one_by_one},
     rules::Rules,
     schemas::Schemas,
     throttle::Batch,
@@ -41,7 +41,7 @@ use crate::{
         split::GroupSplit,
     },
     metrics::Metrics,
-    store::{Enriched, RuleFailure, Store, StoreError},
+    store::{RuleFailure, Store, StoreError},
 };
 
 /// How soon a new letter is enriched, and how soon all are looked at again after a change.
@@ -193,7 +193,7 @@ impl Enrichment {
                 // One of them is not taken. The others go on without it.
                 Err(error) if error.is_refusal() => match halve(part) {
                     Some(Halved::Halves(first, second)) => parts.extend([second, first]),
-                    Some(Halved::One(letter)) => self.enrich_plainly(letter, edition, &error).await?,
+                    Some(Halved::One(letter)) => self.enrich_plainly(letter, edition, &error.to_string()).await?,
                     None => {}
                 },
                 Err(error) => return Err(error),
@@ -214,8 +214,8 @@ impl Enrichment {
 
     /// What cannot be enriched is of no type, as important as letters are by default, and in a group by its queue and
     /// reason; or it stays as it is, where not even that is taken.
-    async fn enrich_plainly(&self, letter: LetterId, edition: i64, why: &StoreError) -> Result<(), StoreError> {
-        tracing::error!(%letter, error = %why, "a dead letter cannot be enriched; it stays without type and rules");
+    async fn enrich_plainly(&self, letter: LetterId, edition: i64, why: &str) -> Result<(), StoreError> {
+        tracing::error!(%letter, error = why, "a dead letter cannot be enriched; it stays without type and rules");
         let (now, remark) = (self.clock.now(), format!("its type, importance and group are not known: {why}"));
         let plain = match self.store.summary(letter).await {
             Ok(Some(summary)) => self.store.enrich(&[analyzer::plain(&summary)], edition, now).await.map(drop),
@@ -242,19 +242,24 @@ impl Enrichment {
             rewriter: self.grouping_rules.rewriter(),
             splits: self.group_splits.in_force(),
         };
-        let reading = spawn_blocking(move || {
-            letters.iter().map(|(letter, confirmed)| analyzer.look_at(letter, confirmed)).collect::<Vec<_>>()
-        });
-        let looked_at = reading.await.unwrap_or_else(|fault| {
-            tracing::error!(error = %fault, "dead letters could not be decoded and are not enriched");
-            Vec::new()
-        });
-        let (enriched, failures): (Vec<Enriched>, Vec<Vec<RuleFailure>>) = looked_at.into_iter().unzip();
+        let ids: Vec<LetterId> = letters.iter().map(|(letter, _)| letter.summary.id).collect();
+        let looked_at =
+            one_by_one(letters, LIMIT, move |(letter, confirmed)| analyzer.look_at(letter, confirmed)).await;
+        let (mut enriched, mut failures) = (Vec::with_capacity(ids.len()), Vec::new());
+        for (letter, looked_at) in ids.into_iter().zip(looked_at) {
+            match looked_at {
+                Some((letter, failed)) => {
+                    enriched.push(letter);
+                    failures.extend(failed);
+                }
+                None => self.enrich_plainly(letter, edition, &unreadable()).await?,
+            }
+        }
         let now = self.clock.now();
         for exhausted in self.store.enrich(&enriched, edition, now).await? {
             self.metrics.exhausted(&exhausted.broker, exhausted.queue.as_deref(), exhausted.importance);
         }
-        self.tell(failures.concat(), now).await?;
+        self.tell(failures, now).await?;
         self.feed.changed(enriched.len() as u64);
         Ok(())
     }
@@ -273,4 +278,9 @@ impl Enrichment {
         }
         Ok(())
     }
+}
+
+/// Why a letter is not read.
+fn unreadable() -> String {
+    format!("reading it failed, or was not done within {} s", LIMIT.as_secs())
 }

@@ -113,6 +113,16 @@ impl Health {
         channels.insert(channel, (failing, is_final || was_final));
     }
 
+    /// Whether an attempt to deliver has failed, and none to the same channel has succeeded since.
+    pub fn has_failing_channels(&self) -> bool {
+        !lock(&self.0.channels).is_empty()
+    }
+
+    /// Ends what is said of channels of which `is_over` says so, given when each failed last.
+    pub fn end_failures(&self, is_over: impl Fn(Channel, Timestamp) -> bool) {
+        lock(&self.0.channels).retain(|channel, (failing, _)| !is_over(*channel, failing.last));
+    }
+
     /// The database is about to be asked something.
     fn asks(&self) {
         self.database().asked_at = Some(self.0.clock.now());

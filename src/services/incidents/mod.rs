@@ -14,13 +14,13 @@ mod telling;
 mod told_as;
 pub mod wording;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 pub use group_watch::GroupWatch;
 pub use settings::Settings;
 use storms::{Newcomer, Storms, is_of_group};
-use telling::notification;
+use telling::{going_on, notification};
 use told_as::told_as_one;
 
 use super::{
@@ -40,6 +40,8 @@ use crate::{
     store::{IncidentRecord, Store, StoreError, Telling},
 };
 
+/// How often it is written down how an incident stands that is about no group.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
 /// What keys of groups begin with.
 const GROUP: &str = "group:";
 
@@ -139,6 +141,15 @@ impl Incidents {
     /// Opens an incident that is about no group, unless it is open already.
     pub async fn raise(&self, incident: &Incident) -> Result<(), StoreError> {
         self.open(incident, self.clock.now()).await.map(drop)
+    }
+
+    /// Writes down how an open incident stands now that is about no group: what is told of it later, and repeated to
+    /// Alertmanager, is not older than a minute.
+    pub async fn note(&self, was: &IncidentRecord, incident: &Incident) -> Result<(), StoreError> {
+        if incident.last_seen.since(was.incident.last_seen) < NOTED_EVERY {
+            return Ok(());
+        }
+        self.store.keep_incident(was, &going_on(was, incident)).await.map(drop)
     }
 
     /// Ends the incident of a key, if there is one.

@@ -5,7 +5,7 @@ use amqp_message::time::Timestamp;
 use super::{Incidents, group_of, wording};
 use crate::{
     domain::{
-        group::Group,
+        group::{Group, GroupId},
         incident::{Incident, IncidentEvent},
         notification::NewNotification,
     },
@@ -86,10 +86,11 @@ impl Incidents {
         Ok(ended)
     }
 
-    /// Open letters of a group that somebody has set aside, or that has fewer important ones; of all else none are left.
+    /// Open letters of its groups, which somebody has set aside, or which have fewer important ones.
     async fn still_open(&self, incident: &Incident) -> Result<u64, StoreError> {
-        let Some(group) = group_of(&incident.key) else { return Ok(0) };
-        Ok(self.store.groups_told_as(group).await?.iter().map(Group::n_open).sum())
+        let of_storm = incident.storm.iter().flat_map(|storm| &storm.groups);
+        let groups: Vec<GroupId> = of_storm.chain([&incident.key]).filter_map(|key| group_of(key)).collect();
+        Ok(self.store.groups_told_as(&groups).await?.iter().map(Group::n_open).sum())
     }
 }
 

@@ -254,18 +254,19 @@ impl Filing<'_> {
     }
 }
 
-fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
+pub(super) fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
     let (mut received, mut waiting) = (0, 0);
     for (arrival, recorded) in batch.arrivals.iter().zip(recorded) {
         let queue = arrival.failure.queue.as_deref();
         match recorded {
-            Recorded::Redelivered(_) => intake.metrics.redelivered(&intake.broker),
-            Recorded::Waits(_) => waiting += 1,
-            Recorded::New(_) | Recorded::FailedAgain(_) => {
-                received += 1;
-                intake.metrics.letter_received(&intake.broker, queue);
+            Recorded::Redelivered(_) => {
+                intake.metrics.redelivered(&intake.broker);
+                continue;
             }
+            Recorded::Waits(_) => waiting += 1,
+            Recorded::New(_) | Recorded::FailedAgain(_) => received += 1,
         }
+        intake.metrics.letter_received(&intake.broker, queue);
     }
     tracing::debug!(broker.name = intake.broker, queue.name = batch.queue, letters = received, waiting, "stored");
     intake.feed.received(received);

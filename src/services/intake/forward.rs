@@ -1,7 +1,7 @@
 //! What waits in RabbitMQ instead of the database: published on, and only then acknowledged.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeSet, HashSet},
     mem,
     time::{Duration, Instant},
 };
@@ -16,7 +16,6 @@ use crate::{
         lifecycle::{PolicyOutcome, recognition::SentBack},
         retry::OutgoingRetry,
     },
-    metrics::RetryKind,
     rabbitmq::{PublishOutcome, SessionError, names, reconnect::Backoff},
     services::{ids, wakeup::Wakeup},
     store::{Arrival, RetryTally, SendingOn},
@@ -192,6 +191,10 @@ impl<'a> Forwarder<'a> {
             match outcome {
                 PublishOutcome::Confirmed => done.push(parcel),
                 PublishOutcome::Full(why) | PublishOutcome::Failed(why) => other.refused(parcel, &why, &mut again),
+                PublishOutcome::Forbidden(_) => {
+                    let was_obituary = parcel.is_obituary;
+                    other.goes_here(parcel, was_obituary);
+                }
                 PublishOutcome::Settling(_) if self.is_remembered(outgoing) => other.goes_here(parcel, false),
                 PublishOutcome::Settling(_) | PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
             }
@@ -234,13 +237,10 @@ impl<'a> Forwarder<'a> {
         names::delay_queue(&outgoing.destination).is_some_and(|name| self.remembered.contains(&name))
     }
 
+    /// Counts what was received. What is an obituary now is counted when that is received, and a redelivery not at all.
     fn measure(&self, done: &[Parcel]) {
-        let mut retried: BTreeMap<&str, u64> = BTreeMap::new();
-        for parcel in done.iter().filter(|parcel| parcel.delay().is_some()) {
-            *retried.entry(parcel.queue()).or_default() += 1;
-        }
-        for (queue, messages) in retried {
-            self.intake.metrics.retried(&self.intake.broker, queue, RetryKind::Automatic, messages);
+        for parcel in done.iter().filter(|parcel| parcel.delay().is_some() && parcel.arrival.sent_on.is_none()) {
+            self.intake.metrics.letter_received(&self.intake.broker, parcel.arrival.failure.queue.as_deref());
         }
     }
 }

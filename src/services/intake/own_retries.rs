@@ -10,7 +10,7 @@ use std::{
 };
 
 use amqp_message::time::Timestamp;
-use failure_conventions::{identity, may_have_own_retries};
+use failure_conventions::{identity::Identity, may_have_own_retries};
 
 use super::{Intake, known::Known};
 use crate::{
@@ -29,6 +29,8 @@ const CLOCKS: Duration = Duration::from_secs(5 * 60);
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How old a marker is when it is written anew.
 const FRESH: Duration = Duration::from_secs(60);
+/// So many copies of one content are looked at, to find the one of a message.
+const MOST: usize = 100;
 
 /// The decision of its policy, or none where its framework `retries` by itself.
 pub(crate) fn hold(decision: Option<Decision>, retries: bool, remarks: &mut Vec<String>) -> Option<Decision> {
@@ -58,26 +60,40 @@ impl OwnRetries {
 
 /// Takes out the tries of which a later one is in the same batch, which says that there were others.
 pub(crate) fn join_tries(here: &mut Vec<Arrival>, onward: &mut Vec<(u64, Arrival)>) -> OwnRetries {
-    let mut later: HashMap<_, Vec<LetterId>> = HashMap::new();
+    let mut later: HashMap<_, Vec<(LetterId, Identity)>> = HashMap::new();
     for arrival in here.iter() {
         if let Some(retry) = arrival.own_retry {
-            later.entry(try_of(arrival, retry.number.saturating_sub(1))).or_default().push(arrival.id);
+            let copy = (arrival.id, Identity::of(&arrival.message));
+            later.entry(try_of(arrival, retry.number.saturating_sub(1))).or_default().push(copy);
         }
     }
-    let mut found = OwnRetries::default();
-    let mut is_joined = |arrival: &Arrival| {
+    let (mut found, mut earlier) = (OwnRetries::default(), BTreeSet::new());
+    for arrival in onward.iter().map(|(_, arrival)| arrival).chain(here.iter()) {
         let number = arrival.own_retry.map_or(0, |retry| retry.number);
-        let Some(copy) = later.get_mut(&try_of(arrival, number)).and_then(Vec::pop) else { return false };
+        let Some(copy) = later.get_mut(&try_of(arrival, number)).and_then(|copies| take(copies, arrival)) else {
+            continue;
+        };
         found.queues.extend(arrival.failure.queue.clone());
         // What stands for another copy follows the try before that one.
         if arrival.own_retry.is_none() || found.joined.contains(&arrival.id) {
             found.joined.insert(copy);
         }
-        true
-    };
-    onward.retain(|(_, arrival)| !is_joined(arrival));
-    here.retain(|arrival| !is_joined(arrival));
+        earlier.insert(arrival.id);
+    }
+    onward.retain(|(_, arrival)| !earlier.contains(&arrival.id));
+    here.retain(|arrival| !earlier.contains(&arrival.id));
     found
+}
+
+/// Takes the last of these copies that may be of the same message: two messages may bring the same under different types.
+fn take(copies: &mut Vec<(LetterId, Identity)>, arrival: &Arrival) -> Option<LetterId> {
+    if copies.is_empty() {
+        return None;
+    }
+    let identity = Identity::of(&arrival.message);
+    let mut latest = copies.iter().enumerate().rev().take(MOST);
+    let (at, _) = latest.find(|(_, (_, copy))| !copy.differs_from(&identity))?;
+    Some(copies.remove(at).0)
 }
 
 /// What the tries of one message have in common, and which it is.
@@ -138,12 +154,13 @@ pub(super) async fn find_tries_before(
     let wanted: Vec<(ContentKey, &str)> =
         copies.iter().map(|copy| (copy.content, copy.failure.queue.as_deref().unwrap_or_default())).collect();
     let mut letters = intake.store.letters_of_content(&intake.broker, &wanted, since).await?;
-    let ids: Vec<_> = letters.iter().map(|(_, id, _)| *id).collect();
-    let messages = intake.store.messages(&ids).await?;
+    // What tells tries of one content apart stands beside it.
+    let ids: Vec<_> = letters.iter().map(|(_, id, _)| (*id, 0)).collect();
+    let identities = intake.store.identities(&ids, 0).await?;
     for copy in &mut copies {
+        let identity = Identity::of(&copy.message);
         let is_it = |(content, id, _): &(ContentKey, _, _)| {
-            let is_same = messages.get(id).is_some_and(|message| !identity::are_different(message, &copy.message));
-            *content == copy.content && is_same
+            *content == copy.content && identities.get(id).is_some_and(|its| !its.differs_from(&identity))
         };
         // Of equal messages each has failed as often as the copy says.
         let tries = copy.own_retry.map(|retry| retry.number);

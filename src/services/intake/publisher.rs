@@ -12,26 +12,30 @@ pub(crate) struct Publisher<'a> {
     session: Option<PublishingSession>,
     /// The last window was cut short, and nobody knows by which message.
     cut_short: bool,
+    /// The user may not publish, by all that is known.
+    is_forbidden: bool,
 }
 
 impl<'a> Publisher<'a> {
     pub const fn new(intake: &'a Intake) -> Self {
-        Self { intake, session: None, cut_short: false }
+        Self { intake, session: None, cut_short: false, is_forbidden: false }
     }
 
     /// Publishes a window; the answers are in the order of its messages. After one that was cut short they go one by one:
-    /// a message that the broker closes the channel over is reported so when it is alone.
+    /// a message that the broker closes the channel over is reported so when it is alone. Where the user may not publish, one
+    /// is tried.
     pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
-        let size = if self.cut_short { 1 } else { window.len().max(1) };
+        let size = if self.cut_short || self.is_forbidden { 1 } else { window.len().max(1) };
         self.cut_short = false;
         let mut outcomes = Vec::with_capacity(window.len());
         for part in window.chunks(size) {
             outcomes.extend(self.publish_together(part).await);
-            if self.cut_short {
+            if self.cut_short || self.is_forbidden {
                 break;
             }
         }
-        outcomes.resize(window.len(), PublishOutcome::NotSent);
+        let forbidden = outcomes.last().filter(|_| self.is_forbidden).cloned();
+        outcomes.resize(window.len(), forbidden.unwrap_or(PublishOutcome::NotSent));
         outcomes
     }
 
@@ -47,7 +51,19 @@ impl<'a> Publisher<'a> {
             self.session = None;
             self.cut_short = true;
         }
+        self.note_forbidden(&outcomes);
         outcomes
+    }
+
+    fn note_forbidden(&mut self, outcomes: &[PublishOutcome]) {
+        let was_forbidden = self.is_forbidden;
+        self.is_forbidden = false;
+        let Some(PublishOutcome::Forbidden(why)) = outcomes.last() else { return };
+        self.is_forbidden = true;
+        if !was_forbidden {
+            tracing::error!(broker.name = self.intake.broker, why, "nothing can be published");
+            self.intake.board.doubt_publishing(&self.intake.broker);
+        }
     }
 
     async fn try_to_publish(&mut self, window: &[OutgoingRetry]) -> Result<Vec<PublishOutcome>, SessionError> {

@@ -67,7 +67,7 @@ impl<'a> Sessions<'a> {
     async fn keep_up(&self, n: usize, stop: &CancellationToken) {
         let intake = self.intake;
         let mut backoff = Backoff::default();
-        let mut since = intake.clock.now();
+        let (mut since, mut said) = (intake.clock.now(), String::new());
         while !stop.is_cancelled() {
             let error = match self.session(n, &mut backoff, stop).boxed().await {
                 Ok(Over::Stopped) => break,
@@ -78,10 +78,15 @@ impl<'a> Sessions<'a> {
             if let SessionError::Cancelled { .. } = error {
                 self.deleted[queue].send_replace(());
             }
+            let why = error.to_string();
             if backoff.is_fresh() {
                 since = intake.clock.now();
             }
-            tracing::warn!(broker.name = intake.broker, queue.name = queue, error = %error, "not consuming");
+            // The same is said once, however often it is tried.
+            if backoff.is_fresh() || why != said {
+                tracing::warn!(broker.name = intake.broker, queue.name = queue, error = why, "not consuming");
+                said = why;
+            }
             self.show(n, error.into_state(since));
             if !backoff.wait(stop).await {
                 break;

@@ -100,6 +100,11 @@ impl Channels {
         self.by_kind.get(&kind)
     }
 
+    /// Whether anything is sent there, incidents or a digest.
+    pub fn has(&self, kind: ChannelKind) -> bool {
+        self.by_kind.contains_key(&kind) || self.digests.values().any(|channel| channel.kind() == kind)
+    }
+
     /// How many notifications it may be sent within a minute; `None`: any number.
     pub fn limit(&self, kind: ChannelKind) -> Option<u64> {
         self.limits.get(&kind).copied()

@@ -5,7 +5,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use amqp_message::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::channels::Channels;
@@ -30,13 +29,10 @@ const LEASE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(500);
 /// What nobody has taken for so long is given up; people have learned of it in some other way by then.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
-/// What a limit is counted over.
-const MINUTE: Duration = Duration::from_secs(60);
-/// So many are sent at the same time.
-pub const AT_ONCE: usize = 4;
+/// How far back deliveries of other servers are looked for: much longer than the time from one look to the next.
+const LOOKS_BACK: Duration = Duration::from_secs(10 * 60);
 
-/// Sends notifications. Several work at the same time, as one that does not answer must not hold up the others; cheap to
-/// clone.
+/// Sends notifications; cheap to clone.
 #[derive(Clone)]
 pub struct Deliveries {
     pub store: Arc<Store>,
@@ -49,7 +45,13 @@ pub struct Deliveries {
     pub outbox: Wakeup,
 }
 
-impl Worker for Deliveries {
+/// Sends what is for one channel. Each has one of its own, so that one which does not answer holds up no other.
+pub struct ChannelDeliveries {
+    deliveries: Deliveries,
+    channel: ChannelKind,
+}
+
+impl Worker for ChannelDeliveries {
     const NAME: &'static str = "notifications";
     type Error = StoreError;
 
@@ -58,30 +60,46 @@ impl Worker for Deliveries {
     }
 
     async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
-        Ok(if self.deliver_one().await? { Next::Now } else { Next::Later })
+        self.deliveries.end_failures().await?;
+        Ok(if self.deliveries.deliver_one(self.channel).await? { Next::Now } else { Next::Later })
     }
 
     async fn called(&mut self) {
-        self.outbox.notified().await;
+        self.deliveries.outbox.notified().await;
     }
 }
 
 impl Deliveries {
-    /// Sends what is due first. The answer is whether there was something.
-    pub async fn deliver_one(&self) -> Result<bool, StoreError> {
+    /// A worker for each channel there can be.
+    pub fn workers(&self) -> impl Iterator<Item = ChannelDeliveries> {
+        ChannelKind::ALL.iter().map(move |channel| ChannelDeliveries { deliveries: self.clone(), channel: *channel })
+    }
+
+    /// Sends what is due first for a channel. The answer is whether there was something.
+    pub async fn deliver_one(&self, kind: ChannelKind) -> Result<bool, StoreError> {
         let now = self.clock.now();
         // Asking costs no lock that writers wait for.
-        if self.store.next_notification_due(now).await?.is_none_or(|due| due > now) {
+        if self.store.next_notification_due(kind, now).await?.is_none_or(|due| due > now) {
             return Ok(false);
         }
-        let Some(claimed) = self.store.claim_notification(now, LEASE, &self.at_their_limit(now).await?).await? else {
+        // What is for a channel that was sent as much as it takes in a minute waits.
+        let channels = self.channels.now();
+        let Some(claimed) = self.store.claim_notification(now, LEASE, (kind, channels.limit(kind))).await? else {
             return Ok(false);
         };
-        let attempt = self.attempt(&claimed).await;
-        crash_point::point("notification sent");
         let notification = &claimed.notification;
-        self.metrics.notification(notification.channel, (&attempt).into());
-        self.health.notified(notification.channel, &attempt);
+        let channel = channel(&channels, &claimed);
+        let attempt = match channel {
+            Some(channel) => self.attempt(channel, &claimed).await,
+            None => Attempt::Refused(format!("{} is not configured any more", notification.channel)),
+        };
+        let ended_at = self.clock.now();
+        crash_point::point("notification sent");
+        // What was removed on purpose does not fail.
+        if channel.is_some() {
+            self.metrics.notification(notification.channel, (&attempt).into());
+            self.health.notified(notification.channel, &attempt);
+        }
         match &attempt {
             Attempt::Delivered => {
                 tracing::info!(channel = %notification.channel, subject = notification.subject, "notification delivered");
@@ -94,25 +112,25 @@ impl Deliveries {
                 "a notification did not get through"
             ),
         }
-        self.store.end_attempt(notification.id, &attempt, self.clock.now()).await?;
+        self.store.end_attempt(notification.id, &attempt, ended_at).await?;
         Ok(true)
     }
 
-    /// Channels that have been sent as much as they take in a minute; the rest of what is for them waits.
-    async fn at_their_limit(&self, now: Timestamp) -> Result<Vec<ChannelKind>, StoreError> {
-        let channels = self.channels.now();
-        let is_full =
-            |(channel, sent): &(ChannelKind, u64)| channels.limit(*channel).is_some_and(|limit| *sent >= limit);
-        let sent = self.store.sent_since(now.minus(MINUTE), now).await?;
-        Ok(sent.into_iter().filter(is_full).map(|(channel, _)| channel).collect())
+    /// Ends what is said of channels that were removed, and of those to which another server has delivered since they
+    /// failed here.
+    async fn end_failures(&self) -> Result<(), StoreError> {
+        if self.health.has_failing_channels() {
+            let delivered = self.store.last_delivered(self.clock.now().minus(LOOKS_BACK)).await?;
+            let channels = self.channels.now();
+            self.health.end_failures(|channel, failed_at| {
+                !channels.has(channel) || delivered.get(&channel).is_some_and(|at| *at > failed_at)
+            });
+        }
+        Ok(())
     }
 
-    async fn attempt(&self, claimed: &ClaimedNotification) -> Attempt {
+    async fn attempt(&self, channel: &Channel, claimed: &ClaimedNotification) -> Attempt {
         let notification = &claimed.notification;
-        let channels = self.channels.now();
-        let Some(channel) = channel(&channels, claimed) else {
-            return Attempt::Refused(format!("{} is not configured any more", notification.channel));
-        };
         let delivery = Delivery { id: notification.id, body: notification.body.clone() };
         match self.sender.send(channel, &delivery).await {
             Outcome::Delivered { .. } => Attempt::Delivered,

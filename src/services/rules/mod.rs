@@ -28,10 +28,10 @@ use crate::{
         filter::LetterFilter,
         job::{APPLY_RULES, Job, JobState},
         letter::Status,
-        rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
+        rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder, RulePlace},
         version::Expected,
     },
-    store::{RuleChange, StoreError, StoreReader},
+    store::{RuleChange, RuleSet, StoreError, StoreReader},
 };
 
 pub use book::{BY_RULE, DEFAULT, RuleBook, Ruled, RuledOut, facts};
@@ -155,13 +155,13 @@ impl Rules {
         [check_name(&rule.name), expression].into_iter().filter_map(Result::err).collect()
     }
 
-    /// Writes a rule, a new one without `id`. It is in force for what comes in from now on. `place` counts from 0 in the
-    /// order in which rules are tried; where none is given it stays where it is, or comes last.
+    /// Writes a rule, a new one without `id`. It is in force for what comes in from now on. Where no `place` is given
+    /// it stays where it is, or comes last.
     pub async fn set(
         &self,
         id: Option<RuleId>,
         rule: &Rule,
-        place: Option<usize>,
+        place: Option<&RulePlace>,
         expected: &Expected,
         by: &Actor,
     ) -> Result<RuleId, RuleError> {
@@ -179,13 +179,17 @@ impl Rules {
             return Err(RuleError::TooMany);
         }
         let detail = match was.and_then(|was| Some((was, before.get(was)?))) {
-            Some((was, active)) => changed(&active.rule, was, &rule, place),
+            Some((was, active)) => changed(&active.rule, was, &rule, place.map(|place| place.at)),
             None => described(&rule),
         };
         let id = id.unwrap_or_else(|| RuleId::from_uuid(ids::uuid(self.clock.now())));
         let change = RuleChange { by, at: self.clock.now(), detail: &detail, expected };
-        if !self.changes.set_rule(id, &rule, place, &change).await? {
-            return Err(RuleError::Name(format!("another rule is called {:?} already", rule.name)));
+        match self.changes.set_rule(id, &rule, place, &change).await? {
+            RuleSet::Yes => {}
+            RuleSet::NameTaken => {
+                return Err(RuleError::Name(format!("another rule is called {:?} already", rule.name)));
+            }
+            RuleSet::Reordered => return Err(RuleError::Reordered),
         }
         self.reload().await?;
         Ok(id)

@@ -238,7 +238,7 @@ impl Scheduler {
         for (retry, ended) in ended {
             match ended {
                 Ended::With(RetryOutcome::Confirmed) => {
-                    self.metrics.retried(&self.broker, &retry.queue, (&retry.by).into(), 1);
+                    self.metrics.retried(&self.broker, &retry.queue, (&retry.by).into());
                 }
                 Ended::With(RetryOutcome::Failed(reason)) => {
                     self.metrics.retry_failed(&self.broker, &retry.queue, (&retry.by).into());

@@ -21,7 +21,7 @@ use crate::{
         letter::LetterId,
         lifecycle::recognition::OWN_RETRIES,
         queue_pause::is_paused,
-        retry::{Claim, ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
+        retry::{Claim, ClaimedRetry, Destination, EXPIRED, OutgoingRetry, RetryOutcome},
     },
     rabbitmq::{ConnectionWatch, Lane, PublishOutcome, PublishingSession, SessionError, outgoing, reconnect::Backoff},
 };
@@ -37,9 +37,12 @@ pub(crate) async fn run(scheduler: &Scheduler, mut batches: Batches, results: Re
     let mut since = scheduler.clock.now();
     while !stop.is_cancelled() {
         let Err(error) = session(scheduler, &mut batches, &results, &mut backoff, stop).await else { break };
+        if let SessionError::Forbidden(_) = error {
+            scheduler.board.doubt_publishing(&scheduler.broker);
+        }
         if backoff.is_fresh() {
             since = scheduler.clock.now();
-            tracing::warn!(broker.name = scheduler.broker, error = %error, "the publishing connection is lost");
+            tracing::warn!(broker.name = scheduler.broker, error = %error, "nothing is published");
         }
         scheduler.board.set_publishing(&scheduler.broker, error.into_state(since));
         give_back(&mut batches, &results).await;
@@ -62,6 +65,7 @@ async fn session(
     let opened = stop.run_until_cancelled(PublishingSession::open(&scheduler.broker, &scheduler.config)).await;
     let Some(opened) = opened else { return Ok(()) };
     let mut session = opened?;
+    dispel_doubt(scheduler, &session).await?;
     backoff.connected();
     tracing::info!(broker.name = scheduler.broker, "publishing connection open");
     let connection = session.connection();
@@ -70,15 +74,26 @@ async fn session(
     scheduler.wakeup.notify();
     loop {
         show_state(scheduler, &connection)?;
+        dispel_doubt(scheduler, &session).await?;
         let batch = tokio::select! {
             batch = batches.recv() => batch,
             () = tokio::time::sleep(WATCH) => continue,
         };
         let Some(batch) = batch else { break };
         publish(scheduler, &mut session, batch, results).await;
+        session.check_allowed()?;
     }
     session.close().await;
     Ok(())
+}
+
+/// Where the user may not publish, nothing else is tried before that is possible.
+async fn dispel_doubt(scheduler: &Scheduler, session: &PublishingSession) -> Result<(), SessionError> {
+    let Scheduler { board, broker, .. } = scheduler;
+    match board.takes_doubt(broker) {
+        true => session.try_to_publish().await.inspect_err(|_| board.doubt_publishing(broker)),
+        false => Ok(()),
+    }
 }
 
 fn show_state(scheduler: &Scheduler, connection: &ConnectionWatch) -> Result<(), SessionError> {
@@ -118,6 +133,10 @@ async fn publish_on(
 ) {
     let next = || windows.lock().unwrap_or_else(PoisonError::into_inner).next();
     while let Some(window) = next() {
+        if lane.is_forbidden() {
+            send_back(window, results).await;
+            continue;
+        }
         let ended = publish_window(scheduler, lane, window).await;
         // The marker outlives this stage, so there is always somebody to receive.
         _ = results.send(ended).await;
@@ -172,9 +191,7 @@ fn prepare(
     let now = scheduler.clock.now();
     if expiry::at(&message).is_some_and(|at| at <= now) {
         if claimed.by.as_str() == Actor::SYSTEM {
-            return Err("it has expired, and its consumer would drop it in silence; a retry by hand goes without its \
-                        expiry"
-                .to_owned());
+            return Err(EXPIRED.to_owned());
         }
         expiry::remove(&mut message, now);
         claimed.without_expiry = true;
@@ -271,7 +288,7 @@ impl From<PublishOutcome> for Ended {
             PublishOutcome::Confirmed => Self::With(RetryOutcome::Confirmed),
             PublishOutcome::Full(why) | PublishOutcome::Failed(why) => Self::With(RetryOutcome::Failed(why)),
             PublishOutcome::Unknown => Self::Unknown,
-            PublishOutcome::NotSent | PublishOutcome::Settling(_) => Self::Unpublished,
+            PublishOutcome::Forbidden(_) | PublishOutcome::NotSent | PublishOutcome::Settling(_) => Self::Unpublished,
         }
     }
 }

@@ -117,6 +117,8 @@ impl Folder {
                     // Not noted as seen, so it is tried again.
                     Err(SchemaError::Store(error)) => {
                         tracing::debug!(error = %error, "a schema of the folder cannot be kept at the moment");
+                        let what = "The database cannot keep it at the moment.";
+                        problems.push(SchemaProblem::new(what, "It is tried again every few seconds.").in_file(&name));
                         continue;
                     }
                 },

@@ -84,7 +84,7 @@ impl Schemas {
         }
         // It may have been removed since.
         let Some(bytes) = self.store.descriptors(version.record.id).await? else { return Ok(()) };
-        match read_set(bytes, version.record.name.clone()).await {
+        match read_set(bytes, version.record.name.clone(), ()).await {
             Ok(schema) => version.schema = Some(schema),
             Err(problems) => version.unreadable = problems,
         }

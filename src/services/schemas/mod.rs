@@ -13,7 +13,7 @@ use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use xxhash_rust::xxh3::Xxh3;
 
-use reading::{name_by, name_of, read, read_set};
+use reading::{apart, name_by, name_of, read, read_set};
 
 use super::{audited_store::AuditedStore, ids};
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     domain::{
         actor::Actor,
         mapping::{ActiveMapping, Carrier, Mapping, MappingBook},
-        schema::{SchemaId, SchemaRecord, SchemaSource},
+        schema::{SchemaId, SchemaRecord, SchemaSource, packaged},
         version::{Changed, Expected},
     },
     services::decoding::catalogue::Catalogue,
@@ -160,16 +160,18 @@ impl Schemas {
 
     /// Reads what was brought and adds it as a version. It is current from now on.
     pub async fn upload(&self, delivery: Delivery) -> Result<Uploaded, SchemaError> {
-        let reading = self.reading.lock().await;
-        let given = delivery.name.clone().or_else(|| name_of(&delivery.files));
-        let (schema, bytes) = read(delivery.files, given.clone().unwrap_or_default()).await?;
+        let turn = Arc::clone(&self.reading).lock_owned().await;
+        let given = delivery.name.or_else(|| name_of(&delivery.files));
+        let (files, called) = (delivery.files, given.clone().unwrap_or_default());
+        let found = apart(turn, move || read(files, &called)).await;
+        let ((schema, bytes), turn) = found.map_err(SchemaError::Invalid)?;
         let name = given.unwrap_or_else(|| name_by(schema.files()));
         let record = SchemaRecord {
             id: SchemaId::from_uuid(ids::uuid(self.clock.now())),
             name: name.chars().take(LONGEST_NAME).collect(),
             hash: schema.hash().to_owned(),
             source: delivery.source,
-            files: schema.files().clone(),
+            files: packaged(schema.files()),
             size: bytes.len() as u64,
             uploaded_at: self.latest(),
             uploaded_by: delivery.by,
@@ -179,7 +181,7 @@ impl Schemas {
         let versions = self.versions.lock().await;
         let id = self.changes.add_schema(&record, &bytes).await?;
         self.reload_schemas(versions, Some((id, Arc::clone(&schema)))).await?;
-        drop(reading);
+        drop(turn);
         Ok(Uploaded { id, schema, was_known: id != record.id })
     }
 
@@ -197,9 +199,9 @@ impl Schemas {
         if let Some(schema) = &version.schema {
             return Ok(Some(Arc::clone(schema)));
         }
-        let _reading = self.reading.lock().await;
+        let turn = Arc::clone(&self.reading).lock_owned().await;
         let Some(bytes) = self.store.descriptors(id).await? else { return Ok(None) };
-        Ok(Some(read_set(bytes, version.record.name.clone()).await.map_err(SchemaError::Invalid)?))
+        Ok(Some(read_set(bytes, version.record.name.clone(), turn).await.map_err(SchemaError::Invalid)?))
     }
 
     /// Says of which type messages are that come by something.

@@ -1,24 +1,33 @@
 //! Reading what was brought. It takes a while, so it is done apart from everything that answers quickly.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use payload_codec::schema::{Schema, SchemaProblem, Upload, unpack};
 use tokio::task::spawn_blocking;
 
-use super::SchemaError;
-
 /// The schema that the files amount to, and the bytes of its set.
-pub(crate) async fn read(files: Vec<Upload>, name: String) -> Result<(Arc<Schema>, Vec<u8>), SchemaError> {
-    let read = spawn_blocking(move || {
-        let bytes = unpack(files)?;
-        Ok((Arc::new(Schema::read(&name, &bytes)?), bytes))
-    });
-    read.await.unwrap_or_else(|_| Err(vec![unreadable()])).map_err(SchemaError::Invalid)
+pub(crate) fn read(files: Vec<Upload>, name: &str) -> Result<(Arc<Schema>, Vec<u8>), Vec<SchemaProblem>> {
+    let bytes = unpack(files)?;
+    Ok((Arc::new(Schema::read(name, &bytes)?), bytes))
 }
 
-pub(crate) async fn read_set(bytes: Vec<u8>, name: String) -> Result<Arc<Schema>, Vec<SchemaProblem>> {
-    let read = spawn_blocking(move || Schema::read(&name, &bytes).map(Arc::new));
-    read.await.unwrap_or_else(|_| Err(vec![unreadable()]))
+pub(crate) async fn read_set(
+    bytes: Vec<u8>,
+    name: String,
+    turn: impl Send + 'static,
+) -> Result<Arc<Schema>, Vec<SchemaProblem>> {
+    let (schema, _) = apart(turn, move || Schema::read(&name, &bytes).map(Arc::new)).await?;
+    Ok(schema)
+}
+
+/// What `read` gives, and the `turn` that it was read in. The turn lasts until that is done, also where nobody waits for it
+/// any more.
+pub(crate) async fn apart<T: Send + 'static, G: Send + 'static>(
+    turn: G,
+    read: impl FnOnce() -> Result<T, Vec<SchemaProblem>> + Send + 'static,
+) -> Result<(T, G), Vec<SchemaProblem>> {
+    let reading = spawn_blocking(move || read().map(|found| (found, turn)));
+    reading.await.unwrap_or_else(|_| Err(vec![unreadable()]))
 }
 
 fn unreadable() -> SchemaProblem {
@@ -33,8 +42,8 @@ pub(crate) fn name_of(files: &[Upload]) -> Option<String> {
 }
 
 /// By the files that a set describes: `acme/billing.proto and 7 more`.
-pub(crate) fn name_by(files: &BTreeSet<String>) -> String {
-    and_more(files.first().map_or("schema", String::as_str), files.len())
+pub(crate) fn name_by(files: &BTreeMap<String, String>) -> String {
+    and_more(files.first_key_value().map_or("schema", |(name, _)| name.as_str()), files.len())
 }
 
 fn and_more(first: &str, n: usize) -> String {
@@ -43,6 +52,11 @@ fn and_more(first: &str, n: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::FutureExt;
+    use tokio::sync::Mutex;
+
     use super::*;
 
     #[test]
@@ -56,6 +70,21 @@ mod tests {
         check(&["a.proto", "b.proto", "c.proto"], Some("a and 2 more"));
         check(&[""], None);
         check(&[], None);
-        assert_eq!(name_by(&["a/b.proto", "c.proto"].map(str::to_owned).into()), "a/b.proto and 1 more");
+        let files = ["a/b.proto", "c.proto"].map(|name| (name.to_owned(), String::new()));
+        assert_eq!(name_by(&files.into()), "a/b.proto and 1 more");
+    }
+
+    #[tokio::test]
+    async fn a_turn_lasts_until_it_is_read_also_where_nobody_waits() {
+        let (turns, (go_on, may_go_on)) = (Arc::new(Mutex::new(())), mpsc::channel::<()>());
+        let turn = Arc::clone(&turns).lock_owned().await;
+        let reading = apart(turn, move || {
+            let _ = may_go_on.recv();
+            Ok(())
+        });
+        assert!(reading.now_or_never().is_none(), "it has begun, and nobody waits for it any more");
+        assert!(turns.try_lock().is_err());
+        go_on.send(()).unwrap();
+        drop(turns.lock().await);
     }
 }

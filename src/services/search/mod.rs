@@ -7,7 +7,7 @@ mod reading;
 
 use std::{hash::Hasher, sync::Arc, time::Duration};
 
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -18,6 +18,7 @@ use super::{
         reader::Reader,
     },
     halving::{Halved, halve},
+    one_by_one::{LIMIT, one_by_one},
     throttle::Batch,
     triage::batches::batches,
     worker::{Next, Worker},
@@ -26,7 +27,7 @@ use crate::{
     clock::Clock,
     config::{DecodeConfig, SearchConfig},
     domain::{
-        letter::Letter,
+        letter::{Letter, LetterId},
         search::document::{Bounds, Document},
     },
     store::{Store, StoreError, ToIndex},
@@ -53,7 +54,7 @@ pub struct Indexing {
 /// Stands for what is indexed and how; 0 where nothing is. With other settings the index is made anew.
 pub fn settings(search: &SearchConfig, decode: &DecodeConfig) -> i64 {
     /// Changes with the words and lexemes of a document.
-    const FORM: u64 = 7;
+    const FORM: u64 = 8;
     if !search.enabled {
         return 0;
     }
@@ -147,15 +148,16 @@ impl Indexing {
             let edition = self.reader.edition();
             let (reader, library) = (self.reader.clone(), self.reader.library().await);
             let bounds = Bounds { text_bytes: self.config.text_bytes, fields: self.config.payload_fields };
-            let reading = spawn_blocking(move || {
-                let document = |(letter, confirmed): &(Letter, Arc<Confirmed>)| {
-                    (letter.summary.id, reading::document(&reader, &library, letter, confirmed, &bounds, edition))
-                };
-                letters.iter().map(document).collect::<Vec<_>>()
-            });
-            for (letter, document) in reading.await.unwrap_or_default() {
+            let ids: Vec<LetterId> = letters.iter().map(|(letter, _)| letter.summary.id).collect();
+            let document = move |(letter, confirmed): &(Letter, Arc<Confirmed>)| {
+                reading::document(&reader, &library, letter, confirmed, &bounds, edition)
+            };
+            for (letter, document) in ids.into_iter().zip(one_by_one(letters, LIMIT, document).await) {
+                if document.is_none() {
+                    tracing::error!(%letter, "a dead letter is not read for searches within {} s", LIMIT.as_secs());
+                }
                 if let Some(entry) = documents.iter_mut().find(|(to_index, _)| to_index.letter == letter) {
-                    entry.1 = document;
+                    entry.1 = document.flatten();
                 }
             }
         }

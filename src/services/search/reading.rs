@@ -11,7 +11,7 @@ use crate::{
             Area,
             document::{Bounds, Document},
         },
-        telling::Telling,
+        telling::{LOOKED_AT, Telling},
     },
     services::decoding::{
         confirmed::Confirmed,
@@ -49,7 +49,11 @@ pub(super) fn document(
 fn telling(reading: &Reading, edition: i64) -> Telling {
     let mut found: Vec<(String, String)> = Vec::new();
     if reading.task.is_none() {
-        values::of_payload(reading, &mut |path, text| found.push((path.to_owned(), text.to_owned())));
+        values::of_payload(reading, &mut |path, text| {
+            if found.len() < LOOKED_AT {
+                found.push((path.to_owned(), text.to_owned()));
+            }
+        });
     }
     Telling::of(edition, found.iter().map(|(path, text)| (&**path, &**text)))
 }

@@ -13,8 +13,11 @@ impl SignIn {
         self.0.config.now()
     }
 
-    /// Others of the configuration: roles, teams, and what may be seen. How people sign in stays.
-    pub fn configure(&self, new: &AuthConfig) {
+    /// The configuration with others of `new`: roles, teams, and what may be seen. How people sign in stays.
+    ///
+    /// # Errors
+    /// Where it does not fit how people sign in, such as roles that nobody has.
+    pub fn merged(&self, new: &AuthConfig) -> Result<AuthConfig, String> {
         let config = AuthConfig {
             roles: new.roles.clone(),
             teams: new.teams.clone(),
@@ -22,6 +25,12 @@ impl SignIn {
             metrics: new.metrics,
             ..(*self.config()).clone()
         };
+        config.check().map_err(|why| format!("auth.mode is \"{}\" until a restart: {why}", config.mode))?;
+        Ok(config)
+    }
+
+    /// Puts into effect what was [`merged`](Self::merged).
+    pub fn configure(&self, config: AuthConfig) {
         self.0.teams.replace(Teams::new(&config));
         self.0.config.replace(config);
         self.0.feed.settings_changed();

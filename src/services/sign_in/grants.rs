@@ -42,8 +42,7 @@ impl Teams {
                 self.of(role, Some(&left))
             }
             None => {
-                let role = role.min(Role::Operator);
-                let membership = |team: &String| Membership { team: team.clone(), role };
+                let membership = |team: &String| Membership { team: team.clone(), role: None };
                 self.of(role, Some(&token.teams.iter().map(membership).collect::<Vec<_>>()))
             }
         };
@@ -59,7 +58,7 @@ impl Teams {
             None if self.may(role, right) => QueueScope::everything(),
             None => QueueScope::nothing(),
             Some(teams) => {
-                let giving = teams.iter().filter(|membership| self.may(membership.role, right));
+                let giving = teams.iter().filter(|membership| self.may(membership.role_of(role), right));
                 QueueScope::of(giving.filter_map(|membership| self.queues.get(&membership.team).cloned()).collect())
             }
         })
@@ -100,7 +99,7 @@ mod tests {
             name: "ada".to_owned(),
             source: Source::Password,
             role,
-            teams: read_memberships(teams, Role::Operator).expect("memberships"),
+            teams: read_memberships(teams).expect("memberships"),
             is_disabled: false,
             is_withdrawn: false,
             created_at: Timestamp::default(),
@@ -140,6 +139,8 @@ mod tests {
         check(Role::Viewer, "", "read", "read");
         check(Role::Operator, "pay=viewer", "read", "");
         check(Role::Viewer, "pay=operator, texts=viewer", acts, "read");
+        check(Role::Viewer, "pay, texts=operator", "read", acts);
+        check(Role::Operator, "pay, texts=viewer", acts, "read");
         check(Role::Operator, "gone=operator", "", "");
     }
 

@@ -31,7 +31,7 @@ use crate::{
     store::{NewSession, Store, StoreError, UserError},
 };
 
-/// That something was used is written down at most this often.
+/// That something was used is written down at most this often, and a session more often where it ends soon without use.
 const SEEN_EVERY: Duration = Duration::from_secs(60);
 /// And who comes in waits no longer than this for it: it is worth nothing compared with what they came for.
 const SEEN_WITHIN: Duration = Duration::from_millis(300);
@@ -149,7 +149,8 @@ impl SignIn {
     pub async fn by_oidc(&self, code: &str, begun: &Begun, client: &Client) -> Result<String, SignInError> {
         let attempt = async {
             let told = self.oidc().ok_or(SignInError::Wrong)?.finish(code, begun).await?;
-            let user = self.vouched(Source::Oidc, &told.subject, &told.name, &told.groups).await?;
+            let groups = told.groups.as_deref().map_err(String::as_str);
+            let user = self.vouched(Source::Oidc, &told.subject, &told.name, groups).await?;
             self.begin(&user, client, "", &told.id_token).await
         };
         // The provider looks after its accounts; here it is the address that counts.
@@ -217,17 +218,17 @@ impl SignIn {
         used_from: Option<IpAddr>,
     ) -> Result<Option<(Session, User)>, StoreError> {
         let (inner, hash) = (&*self.0, secrets::hash(cookie));
-        let now = inner.clock.now();
+        let (now, limits) = (inner.clock.now(), self.limits());
         let found = inner.store.session(&hash).await?;
         let is_good = |(session, user): &(Session, User)| {
-            !session.is_over(now, self.limits()) && user.may_come_in() && self.may_use(user)
+            !session.is_over(now, limits) && user.may_come_in() && self.may_use(user)
         };
         let Some((session, user)) = found.filter(is_good) else { return Ok(None) };
         if let Some(address) = used_from {
             inner.throttle.used_from(&user.name, address, now);
         }
         if let Some(address) = used_from.map(|address| address.to_string())
-            && (now.since(session.seen_at) >= SEEN_EVERY || session.address != address)
+            && (now.since(session.seen_at) >= SEEN_EVERY.min(limits.idle / 10) || session.address != address)
         {
             seen(inner.store.see_session(&hash, now, &address)).await;
         }

@@ -68,7 +68,8 @@ impl Begun {
 pub(super) struct Told {
     pub subject: String,
     pub name: String,
-    pub groups: Vec<String>,
+    /// Or why they are not known.
+    pub groups: Result<Vec<String>, String>,
     pub id_token: String,
 }
 
@@ -178,11 +179,7 @@ impl Oidc {
         if self.config.name_claim == "email" && !claims.get("email_verified").is_some_and(is_verified) {
             return Err(SignInError::Refused(format!("{} has not verified the address {name}.", self.config.name)));
         }
-        let groups = match find(claims, &self.config.groups_claim) {
-            Some(Value::Array(groups)) => groups.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            Some(Value::String(group)) => group.split([' ', ',']).map(str::to_owned).collect(),
-            _ => Vec::new(),
-        };
+        let groups = groups(claims, &self.config.groups_claim);
         // Another provider may call somebody else the same.
         let subject = format!("{} {}", self.config.issuer, text("sub").unwrap_or_default());
         Ok(Told { subject, name: name.to_owned(), groups, id_token })
@@ -263,6 +260,32 @@ fn claims(token: &CoreIdToken) -> Option<Map<String, Value>> {
     serde_json::from_slice(&payload).ok()
 }
 
+/// The groups that somebody is in; none where there is no such claim.
+///
+/// # Errors
+/// A sentence about what is wrong. Who is in no group may see all queues, so that groups that are not told are not taken for
+/// none.
+fn groups(claims: &Map<String, Value>, claim: &str) -> Result<Vec<String>, String> {
+    let read = match find(claims, claim) {
+        None if is_elsewhere(claims, claim) => {
+            let why = format!("You are in too many groups: the claim {claim:?} does not tell them.");
+            return Err(format!("{why} Have it tell fewer, or take roles, as by auth.oidc.groups_claim = \"roles\"."));
+        }
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::Array(groups)) => groups.iter().map(|group| group.as_str().map(str::to_owned)).collect(),
+        Some(Value::String(group)) => Some(group.split([' ', ',']).map(str::to_owned).collect()),
+        Some(_) => None,
+    };
+    read.ok_or_else(|| format!("The claim {claim:?} is no list of texts; auth.oidc.groups_claim names another."))
+}
+
+/// Whether a claim is one that the provider has elsewhere (OpenID Connect Core, 5.6.2), as Entra ID does with groups of
+/// somebody who is in more than 200.
+fn is_elsewhere(claims: &Map<String, Value>, claim: &str) -> bool {
+    let first = claim.split('.').next().unwrap_or_default();
+    claims.get("_claim_names").is_some_and(|names| names.get(claim).or_else(|| names.get(first)).is_some())
+}
+
 /// A claim by its name, or by a path such as `realm_access.roles`.
 fn find<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     if let Some(value) = claims.get(name) {
@@ -274,6 +297,8 @@ fn find<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -284,5 +309,28 @@ mod tests {
             assert_eq!(find(&claims, name).unwrap()[0], found);
         }
         assert!(find(&claims, "realm_access.none").is_none() && find(&claims, "none.none").is_none());
+    }
+
+    #[test]
+    fn groups_that_are_not_said_are_not_taken_for_none() {
+        let read = |claims: Value, claim: &str| groups(claims.as_object().expect("an object"), claim);
+        let check = |claims: Value, claim: &str, expected: &[&str]| {
+            assert_eq!(read(claims, claim).expect("groups"), expected, "{claim}");
+        };
+        check(json!({"groups": ["a", "b"]}), "groups", &["a", "b"]);
+        check(json!({"groups": "a b"}), "groups", &["a", "b"]);
+        check(json!({"groups": []}), "groups", &[]);
+        check(json!({"groups": null}), "groups", &[]);
+        check(json!({"_claim_names": {"photo": "src1"}}), "groups", &[]);
+        check(json!({"_claim_names": {"groups": "src1"}}), "", &[]);
+        check(json!({"roles": ["a"], "_claim_names": {"groups": "src1"}}), "roles", &["a"]);
+        for claim in ["groups", "groups.all"] {
+            let why = read(json!({"_claim_names": {"groups": "src1"}}), claim).unwrap_err();
+            assert!(why.contains("too many") && why.contains("groups_claim"), "{why}");
+        }
+        for groups in [json!([{"id": "a"}]), json!(["a", 1]), json!({"a": true}), json!(7)] {
+            let why = read(json!({"groups": groups}), "groups").unwrap_err();
+            assert!(why.contains("is no list of texts"), "{why}");
+        }
     }
 }

@@ -18,6 +18,8 @@ use crate::{
 
 /// What every token begins with, so that it is known for one where it does not belong.
 const PREFIX: &str = "dlo_";
+/// Tokens that are read at once.
+const PORTION: u32 = 1_000;
 /// Tokens that one user can have, so that all of them can be listed and looked through.
 const MOST: usize = 50;
 
@@ -60,8 +62,23 @@ impl Tokens {
         Self { store, clock, feed }
     }
 
+    /// Tokens by name, behind that one, `limit` at most.
+    pub async fn behind(&self, after: (&str, TokenId), limit: u32) -> Result<Vec<Token>, StoreError> {
+        self.store.tokens(after, limit).await
+    }
+
+    /// All tokens by name.
     pub async fn all(&self) -> Result<Vec<Token>, StoreError> {
-        self.store.tokens().await
+        let mut all: Vec<Token> = Vec::new();
+        loop {
+            let last = all.last().map(|last| (&*last.name, last.id));
+            let next = self.behind(last.unwrap_or(("", TokenId::from_uuid(Uuid::nil()))), PORTION).await?;
+            let is_end = next.len() < PORTION as usize;
+            all.extend(next);
+            if is_end {
+                return Ok(all);
+            }
+        }
     }
 
     pub async fn of(&self, owner: UserId) -> Result<Vec<Token>, StoreError> {

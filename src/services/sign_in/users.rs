@@ -13,6 +13,9 @@ use crate::{
     store::{NewUser, Store, StoreError, UserError},
 };
 
+/// Users that are read at once.
+const PORTION: u32 = 1_000;
+
 /// Why a user is not added or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum UsersError {
@@ -47,13 +50,22 @@ impl Users {
         Self { passwords, ..self }
     }
 
-    pub async fn all(&self) -> Result<Vec<User>, StoreError> {
-        self.store.users().await
+    /// Users by name, behind that one, `limit` at most.
+    pub async fn behind(&self, after: &str, limit: u32) -> Result<Vec<User>, StoreError> {
+        self.store.users(after, limit).await
     }
 
-    /// What somebody is here; who is nobody is a viewer.
-    pub async fn role_of(&self, name: &str) -> Result<Role, StoreError> {
-        Ok(self.store.user(name).await?.map_or(Role::Viewer, |user| user.role))
+    /// All users by name.
+    pub async fn all(&self) -> Result<Vec<User>, StoreError> {
+        let mut all: Vec<User> = Vec::new();
+        loop {
+            let next = self.behind(all.last().map_or("", |last| &last.name), PORTION).await?;
+            let is_end = next.len() < PORTION as usize;
+            all.extend(next);
+            if is_end {
+                return Ok(all);
+            }
+        }
     }
 
     pub async fn add(

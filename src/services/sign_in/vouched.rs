@@ -17,24 +17,31 @@ impl SignIn {
     /// Whom a proxy names. Looking whether they may still come in changes nothing.
     pub async fn by_proxy(&self, name: &str, groups: &[String], is_use: bool) -> Result<User, SignInError> {
         if is_use {
-            return self.vouched(Source::Proxy, name, name, groups).await;
+            return self.vouched(Source::Proxy, name, name, Ok(groups)).await;
         }
         let known = self.0.store.vouched(Source::Proxy, name).await?;
         known.filter(User::may_come_in).ok_or(SignInError::Wrong)
     }
 
     /// A user whom somebody else vouches for, written down where they are new or something is new about them.
+    ///
+    /// `groups` may be why they are not known: where groups may decide what somebody may do, that keeps them out.
     pub(super) async fn vouched(
         &self,
         source: Source,
         subject: &str,
         name: &str,
-        groups: &[String],
+        groups: Result<&[String], &str>,
     ) -> Result<User, SignInError> {
         let inner = &*self.0;
         check_name(name).map_err(|why| SignInError::Refused(format!("{name:?} cannot come in: {why}.")))?;
         let now = inner.clock.now();
         let auth = self.config();
+        let groups = match groups {
+            Ok(groups) => groups,
+            Err(why) if auth.takes_groups(name) => return Err(SignInError::Refused(why.to_owned())),
+            Err(_) => &[],
+        };
         let teams = config::memberships(&auth.teams, name, groups);
         let role = auth.roles.role(name, groups).or_else(|| teams.first().map(|_| Role::Viewer));
         let Some(role) = role else {

@@ -32,6 +32,8 @@ use crate::{
 const PORTION: usize = 2_000;
 /// A process that says nothing of its job for so long is given up for dead.
 pub const LEASE: Duration = Duration::from_secs(30);
+/// A walk that meets nothing new says so often that it goes on: each time is a commit.
+pub(super) const RENEWED_EVERY: Duration = Duration::from_secs(5);
 /// How often it is looked for jobs that were left behind.
 const EVERY: Duration = Duration::from_secs(5);
 
@@ -65,14 +67,15 @@ impl Triage {
         let mut work = BulkWork { job, bulk: &bulk, held_until: self.held_until() };
         let mut goes_on = true;
         while goes_on && !stop.is_cancelled() {
-            let ids = store.next_of(&mut sweep, portion).await?;
-            if ids.is_empty() {
-                work.job.total = work.job.over();
-                work.job.end();
-                goes_on = self.store.job_has_come_to(&work.job, None, self.held_until()).await?;
-            } else {
-                goes_on = self.act_on_next(&ids, begun, &mut work, &mut entry).await?;
-            }
+            goes_on = match store.page_of(&mut sweep, portion).await? {
+                Some(ids) if ids.is_empty() => self.hold_on(&mut work).await?,
+                Some(ids) => self.act_on_next(&ids, begun, &mut work, &mut entry).await?,
+                None => {
+                    work.job.total = work.job.over();
+                    work.job.end();
+                    self.store.job_has_come_to(&work.job, None, self.held_until()).await?
+                }
+            };
         }
         let job = work.job;
         if goes_on {
@@ -88,6 +91,16 @@ impl Triage {
 
     fn held_until(&self) -> Timestamp {
         self.clock.now().plus(LEASE)
+    }
+
+    /// Holds a job whose walk has met nothing new; says whether it goes on.
+    async fn hold_on(&self, work: &mut BulkWork<'_>) -> Result<bool, StoreError> {
+        let held_until = self.held_until();
+        if held_until.since(work.held_until) < RENEWED_EVERY {
+            return Ok(true);
+        }
+        work.held_until = held_until;
+        self.store.job_has_come_to(&work.job, None, held_until).await
     }
 
     /// Carries out what a job does on the next of its letters; says whether it goes on.
@@ -143,13 +156,13 @@ impl Triage {
     /// # Errors
     /// It is unknown, goes on, or cannot be taken back.
     pub async fn undo(&self, job: Uuid, by: &Actor) -> Result<Result<Bulk, NoUndo>, StoreError> {
-        let Some((job, (bulk, begun))) = self.acting(by).job(job).await?.zip(self.store.bulk(job).await?) else {
+        let Some((job, (bulk, begun))) = self.store.job_of(job, by).await?.zip(self.store.bulk(job).await?) else {
             return Ok(Err(NoUndo::Unknown));
         };
         if job.goes_on() {
             return Ok(Err(NoUndo::Running));
         }
-        let Some(undone) = bulk.undone(begun, by) else { return Ok(Err(NoUndo::Final)) };
+        let Some(undone) = bulk.undone(job.id, begun, by) else { return Ok(Err(NoUndo::Final)) };
         if let Some(left) = undone.left
             && self.acting(by).next_of(&mut Sweep::of_left(left), 1).await?.is_empty()
         {
@@ -203,7 +216,7 @@ pub(super) fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
     let entry = AuditEntry::new(begun, by, Area::Letters, command.name(), subject(filter));
     AuditEntry {
         detail: detail(command, edit.is_some(), *pacing, filter),
-        concerns: Concerns::All(by.scope(Right::Read)),
+        concerns: Concerns::All(by.concerned()),
         ..entry
     }
 }

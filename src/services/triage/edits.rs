@@ -79,6 +79,9 @@ pub(crate) fn apply(
     Ok(EditedMessage { message, message_type: account.failure.message_type, content, id_key, danger })
 }
 
+/// Why a header is none.
+pub const NAMELESS: &str = "a header has to have a name";
+
 /// Whether a header of a message can be changed so.
 ///
 /// # Errors
@@ -86,7 +89,7 @@ pub(crate) fn apply(
 pub fn check_header(message: &Message, header: &HeaderEdit) -> Result<(), String> {
     let name = header.name();
     if name.is_empty() {
-        return Err("a header has to have a name".to_owned());
+        return Err(NAMELESS.to_owned());
     }
     if outgoing::takes_over(name) {
         return Err(format!("the header {name} is not for editing: a retry takes it off or writes it anew"));

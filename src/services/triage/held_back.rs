@@ -10,13 +10,16 @@ use amqp_message::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Triage, bulk::entry};
+use super::{
+    Triage,
+    bulk::{RENEWED_EVERY, entry},
+};
 use crate::{
     domain::{
         access::Grants,
         actor::Actor,
         command::{Command, CommandReport, Refusal},
-        job::{Job, JobState, Verdict},
+        job::{Bulk, Job, JobState, Verdict},
         letter::LetterId,
         pacing::{LOOK, Progress, Stage, Step},
     },
@@ -32,17 +35,22 @@ const LEASE: Duration = Duration::from_secs(30);
 impl Triage {
     /// Writes down the letters of a retry that is held back, and lets it begin.
     pub(super) async fn freeze(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
-        let due_from = due_from(&claimed);
-        let ClaimedBulk { mut job, bulk, .. } = claimed;
+        let ClaimedBulk { mut job, bulk, begun } = claimed;
         let store = self.acting(&bulk.by);
         let mut sweep = store.sweep(&bulk.filter, bulk.until).await?;
+        let mut held_at = self.clock.now();
         while !stop.is_cancelled() {
-            let (ids, now) = (store.next_of(&mut sweep, PORTION).await?, self.clock.now());
-            if ids.is_empty() {
-                job.total = self.store.frozen_all(job.id, bulk.pacing.first_stage(), due_from.max(now)).await?;
+            let (ids, now) = (store.page_of(&mut sweep, PORTION).await?, self.clock.now());
+            let Some(ids) = ids else {
+                let next_at = due_from(begun, &bulk, now).max(now);
+                job.total = self.store.frozen_all(job.id, bulk.pacing.first_stage(), next_at).await?;
                 self.held_back.notify();
                 return Ok(job);
+            };
+            if ids.is_empty() && now.since(held_at) < RENEWED_EVERY {
+                continue;
             }
+            held_at = now;
             if !self.store.freeze(job.id, &ids, now, now.plus(LEASE)).await? {
                 return Ok(job);
             }
@@ -60,7 +68,7 @@ impl Triage {
     /// Stops a job; what it has done stays done, and what it has not sent yet is taken back. Says whether there was
     /// anything to stop.
     pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let is_theirs = self.acting(by).job(job).await?.is_some();
+        let is_theirs = self.store.job_of(job, by).await?.is_some();
         let cancelled = is_theirs && self.changes.cancel_job(job, by).await?;
         if cancelled {
             self.take_back(job, by).await?;
@@ -70,7 +78,7 @@ impl Triage {
 
     /// Stops a retry of many letters for a while; says whether there was one to stop.
     pub async fn pause(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let is_theirs = self.acting(by).job(job).await?.is_some();
+        let is_theirs = self.store.job_of(job, by).await?.is_some();
         let paused = is_theirs && self.changes.pause_job(job, by).await?;
         if paused {
             self.take_back(job, by).await?;
@@ -80,7 +88,7 @@ impl Triage {
 
     /// Goes on with one that was paused; says whether it was.
     pub async fn resume(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let is_theirs = self.acting(by).job(job).await?.is_some();
+        let is_theirs = self.store.job_of(job, by).await?.is_some();
         let resumed = is_theirs && self.changes.resume_job(job, by).await?;
         if resumed {
             self.held_back.notify();
@@ -116,7 +124,7 @@ impl Triage {
         };
         let stays = held.stays();
         // Who resumes it says when it is looked at next, and not that it need not wait.
-        let next_at = next_at.max(due_from(&held.claimed));
+        let next_at = next_at.max(due_from(held.claimed.begun, &held.claimed.bulk, now));
         let to = match self.next_step(&held, &held.progress(stage, next_at), now).await? {
             Step::Release { most, next_at } => return self.release(&held, most, next_at, now).await,
             Step::Wait { next_at } => Advance { next_at: Some(next_at), ..stays },
@@ -141,8 +149,9 @@ impl Triage {
         if bulk.edit.is_none() {
             return Ok(step);
         }
-        let next = self.store.frozen(job.id, bulk, most).await?;
-        let next: Vec<LetterId> = next.into_iter().map(|(id, _)| id).collect();
+        let next = self.store.frozen(job.id, bulk, held.passed, most).await?;
+        let mut next = [next.meant, next.gone].concat();
+        next.sort_unstable();
         let fit = self.edited_portions(&next).await?.first().map_or(1, Vec::len);
         Ok(bulk.pacing.step(&Progress { portion: fit as u64, ..*progress }, now))
     }
@@ -162,7 +171,7 @@ impl Triage {
         Ok(())
     }
 
-    /// Sends the next letters on their way. Says whether more are due already.
+    /// Sends the next letters on their way, those into a queue that is paused aside. Says whether more are due already.
     async fn release(
         &self,
         held: &HeldBack,
@@ -171,9 +180,17 @@ impl Triage {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let ClaimedBulk { job, bulk, begun } = &held.claimed;
-        let found = self.store.frozen(job.id, bulk, most).await?;
-        let (ids, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, is_meant)| *is_meant);
-        let [ids, gone] = [ids, gone].map(|ids| ids.into_iter().map(|(id, _)| id).collect::<Vec<_>>());
+        let found = self.store.frozen(job.id, bulk, held.passed, most).await?;
+        let to = Advance { next_at: Some(next_at), passed: found.passed, ..held.stays() };
+        let (ids, gone) = (found.meant, found.gone);
+        if ids.is_empty() && gone.is_empty() {
+            match to.passed {
+                Some(_) => self.move_on(held, Advance { next_at: Some(now.plus(LOOK)), ..to }).await?,
+                // They are gone: nothing remains but what was released.
+                None => self.store.nothing_left(job.id).await?,
+            }
+            return Ok(false);
+        }
         let Command::Retry { queue, .. } = &bulk.command else { return Ok(false) };
         // It has waited already.
         let command = Command::Retry { delay: Duration::ZERO, queue: queue.clone() };
@@ -184,18 +201,14 @@ impl Triage {
         let edits = mass.as_ref().map(|mass| mass as &dyn LetterEdits);
         let order = Order { edits, ..self.order(&ids, &command, &bulk.by, now) };
         let audit = BulkAudit::new(entry(bulk, *begun));
-        if ids.is_empty() && gone.is_empty() {
-            // They are gone: nothing remains but what was released.
-            return self.store.nothing_left(job.id).await.map(|()| false);
-        }
         let left_out = refused(&gone, &Refusal::NotFound);
-        match self.changes.release(&order, &left_out, held, audit.clone(), next_at).await {
+        match self.changes.release(&order, &left_out, held, audit.clone(), to).await {
             Ok(released) => Ok(released && next_at <= now),
             // One that the database refuses must not hold up the others.
             Err(error) if error.is_refusal() && ids.len() > 1 => Box::pin(self.release(held, 1, next_at, now)).await,
             Err(error) if error.is_refusal() => {
                 let (none, unfit) = (Order { ids: &[], ..order }, refused(&ids, &Refusal::Unfit(error.to_string())));
-                self.changes.release(&none, &unfit, held, audit, next_at).await
+                self.changes.release(&none, &unfit, held, audit, to).await
             }
             Err(error) => Err(error),
         }
@@ -216,9 +229,10 @@ impl Triage {
     }
 }
 
-/// When the first letter of a job is due, however often it is paused before.
-fn due_from(claimed: &ClaimedBulk) -> Timestamp {
-    claimed.begun.plus(claimed.bulk.command.delay())
+/// When the first letter of a job is due, however often it is paused before. The clock may have been put back since it
+/// was begun.
+fn due_from(begun: Timestamp, bulk: &Bulk, now: Timestamp) -> Timestamp {
+    begun.min(now).plus(bulk.command.delay())
 }
 
 fn refused(letters: &[LetterId], why: &Refusal) -> CommandReport {

@@ -20,9 +20,6 @@ use crate::{
     store::{StoreError, StoreReader},
 };
 
-/// For how long a broker's list of its queues says which there are.
-const CURRENT: Duration = Duration::from_secs(5 * 60);
-
 /// Why letters are refused that no queue is named for.
 const NOT_SENT_BACK: &str =
     "nothing is sent back to the queue that it failed in, one of dlo or RabbitMQ or that retry.targets does not allow";
@@ -179,7 +176,7 @@ async fn targets(
     let names: Vec<&str> = queues.iter().map(|((_, queue), _)| *queue).collect();
     let pauses = store.queue_pauses().await?;
     let (mut levels, brokers) = (store.watched_queues_named(&names).await?, store.watched_brokers().await?);
-    let answers = |broker: &str| brokers.iter().any(|it| it.name == broker && it.has_answered(now.minus(CURRENT)));
+    let answers = |broker: &str| brokers.iter().any(|it| it.name == broker && it.listed_at(now).is_some());
     let target = |((broker, name), letters): ((&str, &str), u64)| {
         let place = levels.iter().position(|watched| watched.broker == broker && watched.level.name == name);
         let level = place.map(|place| levels.swap_remove(place).level);

@@ -35,15 +35,13 @@ use crate::{
         incident::{Incident, IncidentKind},
         letter::Importance,
         queue_level::{DeadLetterRoute, QueueLevel},
-        watch::{BrokerWatch, Change, Concern, Poll, Settings},
+        watch::{BrokerWatch, Change, Concern, LONGEST_LOOK, Poll, Settings},
     },
     rabbitmq::{health::BrokerBoard, management::Management},
     store::{Claim, Store, StoreError, WatchKept, WatchUpdate},
 };
 
-/// How long reading a long list of queues may take beside the intervals for which a claim holds.
-const SLOWEST_LOOK: Duration = Duration::from_secs(90);
-/// Intervals that a process may miss before another takes over.
+/// Intervals that a process may miss before another takes over, beside the time that a look takes.
 const MISSED: u32 = 3;
 
 /// Watches one broker.
@@ -104,6 +102,7 @@ impl Watcher {
     /// One look at the broker, unless another process watches it.
     pub async fn look(&mut self) -> Result<(), StoreError> {
         let Some(before) = self.take_kept().await? else { return Ok(()) };
+        let begun = self.watch.clock.now();
         let levels = self.ask().await;
         let feeds = self.feeds().await;
         let Watch { broker, store, clock, settings, .. } = &self.watch;
@@ -111,7 +110,7 @@ impl Watcher {
         let overdue = store.next_retry_due(broker).await?.map_or(Duration::ZERO, |due| now.since(due));
         let is_consuming = self.watch.is_consuming();
         let (queues, feeds) = (levels.as_deref(), feeds.as_ref());
-        let poll = Poll { at: now, queues, feeds, is_consuming, overdue: Some(overdue) };
+        let poll = Poll { begun, at: now, queues, feeds, is_consuming, overdue: Some(overdue) };
         let mut watch = before.watch.clone();
         let changes = watch.observe(settings, &poll);
         let after = WatchKept { levels: levels_after(&before, &watch, levels), watch };
@@ -176,7 +175,7 @@ impl Watcher {
 
 impl Watch {
     fn lease(&self) -> Duration {
-        self.settings.interval.saturating_mul(MISSED).saturating_add(SLOWEST_LOOK)
+        self.settings.interval.saturating_mul(MISSED).saturating_add(LONGEST_LOOK)
     }
 
     /// Whether somebody ought to be consuming from our own queues at this moment: we, or a process of which we know
@@ -203,9 +202,12 @@ impl Watch {
         }
         for record in self.store.open_incidents().await? {
             let was = &record.incident;
-            let is_ours = was.kind == IncidentKind::Watch && was.broker == self.broker;
-            if is_ours && due.remove(&was.key).is_none() {
-                self.incidents.clear(&was.key).await?;
+            if was.kind != IncidentKind::Watch || was.broker != self.broker {
+                continue;
+            }
+            match due.remove(&was.key) {
+                Some(incident) => self.incidents.note(&record, &incident).await?,
+                None => self.incidents.clear(&was.key).await?,
             }
         }
         for incident in due.values() {

@@ -16,7 +16,7 @@ use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{StoreError, letters::rows::parse};
-use crate::domain::access::{Membership, Role, User, UserId, read_memberships};
+use crate::domain::access::{Membership, User, UserId, read_memberships};
 
 /// What is kept of a secret that somebody else holds.
 pub type SecretHash = [u8; 32];
@@ -53,6 +53,5 @@ impl TryFrom<UserRow> for User {
 }
 
 fn memberships(text: &str) -> Result<Vec<Membership>, StoreError> {
-    // Each is written down with its role.
-    read_memberships(text, Role::Viewer).map_err(|why| StoreError::Unreadable { what: "somebody's teams", why })
+    read_memberships(text).map_err(|why| StoreError::Unreadable { what: "somebody's teams", why })
 }

@@ -95,13 +95,19 @@ impl StoreReader {
         row.map(Token::try_from).transpose()
     }
 
-    /// All tokens by name, a thousand at most.
-    pub async fn tokens(&self) -> Result<Vec<Token>, StoreError> {
+    /// Tokens by name, and those of one name in order, behind that one, `limit` at most.
+    pub async fn tokens(&self, (name, id): (&str, TokenId), limit: u32) -> Result<Vec<Token>, StoreError> {
         const SELECT: &str =
             "SELECT t.id, t.name AS token_name, t.scopes, t.teams AS token_teams, t.owner, t.created_at, t.expires_at, t.used_at,
             t.used_from, u.name, u.source, u.role, u.teams, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
-            FROM api_tokens t LEFT JOIN users u ON u.id = t.owner ORDER BY t.name, t.created_at LIMIT 1000";
-        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
+            FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE (t.name, t.id) > ($1, $2)
+            ORDER BY t.name, t.id LIMIT $3";
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
+            .bind(name)
+            .bind(id.as_uuid())
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+            .await?);
         rows.into_iter().map(Token::try_from).collect()
     }
 

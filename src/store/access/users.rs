@@ -66,12 +66,14 @@ struct WithPassword {
 }
 
 impl StoreReader {
-    /// All users by name, a thousand at most.
-    pub async fn users(&self) -> Result<Vec<User>, StoreError> {
+    /// Users by name, behind that one, `limit` at most.
+    pub async fn users(&self, after: &str, limit: u32) -> Result<Vec<User>, StoreError> {
         const SELECT: &str =
             "SELECT id AS user_id, name, source, role, teams, disabled, withdrawn, created_at AS user_created_at, signed_in_at
-            FROM users ORDER BY name LIMIT 1000";
-        let rows: Vec<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
+            FROM users WHERE name > $1 ORDER BY name LIMIT $2";
+        let limit = i64::from(limit);
+        let rows: Vec<UserRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(after).bind(limit).fetch_all(pool).await?);
         rows.into_iter().map(User::try_from).collect()
     }
 
@@ -106,8 +108,7 @@ impl Store {
     pub async fn add_user(&self, new: &NewUser<'_>, by: &Actor, at: Timestamp) -> Result<(), UserError> {
         let mut tx = self.db.begin().await?;
         is_free(&mut tx, new.name).await?;
-        let vouched = new.vouched();
-        insert(&mut tx, &vouched, new.password, at).await?;
+        insert(&mut tx, &new.vouched(), new.password, at).await?;
         write(&mut tx, at, by, "add", new.name, &standing(new.role, new.teams)).await?;
         Ok(tx.commit().await?)
     }
@@ -126,8 +127,7 @@ impl Store {
             return Err(UserError::HasAdmin);
         }
         is_free(&mut tx, new.name).await?;
-        let vouched = new.vouched();
-        insert(&mut tx, &vouched, new.password, at).await?;
+        insert(&mut tx, &new.vouched(), new.password, at).await?;
         write(&mut tx, at, by, "add", new.name, &standing(new.role, new.teams)).await?;
         Ok(tx.commit().await?)
     }

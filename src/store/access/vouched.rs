@@ -62,6 +62,9 @@ impl Store {
                 Some("add")
             }
             Some(before) => {
+                if before.name != vouched.name {
+                    take_views_along(&mut tx, &before.name, vouched.name).await?;
+                }
                 let is_new = before.role != vouched.role || before.teams != vouched.teams || before.is_withdrawn;
                 is_new.then_some("role")
             }
@@ -102,6 +105,13 @@ impl Store {
         tx.commit().await?;
         Ok(true)
     }
+}
+
+/// What somebody has saved stays theirs under another name: whoever has the old one next is somebody else.
+async fn take_views_along(tx: &mut Tx, before: &str, now: &str) -> Result<(), StoreError> {
+    const MOVE: &str = "UPDATE views SET owner = $1 WHERE owner = $2";
+    on!(tx, |tx| sqlx::query(MOVE).bind(now).bind(before).execute(&mut **tx).await.map(drop)?);
+    Ok(())
 }
 
 async fn find_vouched(tx: &mut Tx, vouched: &Vouched<'_>) -> Result<Option<User>, StoreError> {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::{
-        filter::LetterFilter,
+        filter::{LetterFilter, PageRequest, Sort},
         letter::{Importance, Status},
     },
     store::{
@@ -26,6 +26,12 @@ use crate::{
 const FEW: usize = 200;
 
 impl StoreReader {
+    /// When the first of the letters that a filter lets through was received.
+    pub async fn first_received(&self, filter: &LetterFilter) -> Result<Option<Timestamp>, StoreError> {
+        let first = PageRequest { sort: Sort::Oldest, after: None, limit: 1 };
+        Ok(self.letters(filter, &first).await?.items.first().map(|letter| letter.received_at))
+    }
+
     /// When the oldest open letter of each importance was received.
     pub async fn oldest_open(&self) -> Result<Vec<(Importance, Timestamp)>, StoreError> {
         let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };

@@ -43,6 +43,12 @@ impl Tally {
         self.groups.add(place);
     }
 
+    /// The same, of a letter whose retry turned out at that moment not to be possible.
+    pub(crate) fn add_unsent(&mut self, place: Place, at: Timestamp) {
+        self.change(place, 1);
+        self.groups.add_unsent(place, at);
+    }
+
     /// The same, of a letter whose group goes on as this one, or as a part of it: that opens no group again.
     pub(crate) fn moved(&mut self, place: Place) {
         self.change(place, 1);

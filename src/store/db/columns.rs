@@ -79,22 +79,32 @@ fn text(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Executes a statement that has the rows of `columns` between its two halves.
 pub(crate) async fn execute(tx: &mut Tx, statement: [&str; 2], columns: Vec<Column<'_>>) -> Result<(), StoreError> {
+    execute_returning(tx, statement, columns).await.map(drop)
+}
+
+/// The same of a statement that answers with ids.
+pub(crate) async fn execute_returning(
+    tx: &mut Tx,
+    statement: [&str; 2],
+    columns: Vec<Column<'_>>,
+) -> Result<Vec<Uuid>, StoreError> {
     let [before, after] = statement;
     match tx {
         Either::Sqlite(tx) => {
+            let mut ids = Vec::new();
             for rows in parts(columns.first().map_or(0, Column::rows)) {
                 let mut query = QueryBuilder::new(before);
                 push_by_row(&mut query, &columns, rows);
-                query.push(after).build().execute(&mut **tx).await?;
+                ids.extend(query.push(after).build_query_scalar::<Uuid>().fetch_all(&mut **tx).await?);
             }
+            Ok(ids)
         }
         Either::Postgres(tx) => {
             let mut query = QueryBuilder::new(before);
             push_by_column(&mut query, columns);
-            query.push(after).build().execute(&mut **tx).await?;
+            Ok(query.push(after).build_query_scalar().fetch_all(&mut **tx).await?)
         }
     }
-    Ok(())
 }
 
 /// So many rows in parts of the sizes that statements have.

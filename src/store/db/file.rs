@@ -1,7 +1,7 @@
 //! The file of a SQLite database: whose it is.
 
 use std::{
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions, Permissions, TryLockError},
     io,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -27,32 +27,40 @@ pub(crate) fn private() -> OpenOptions {
 }
 
 /// A file that gets its name when it is whole. What is cut short leaves only one that ends in `.partial`; none is ever
-/// replaced.
+/// replaced. Of two who make it at once one is refused.
 pub(crate) struct NewFile<'p> {
     file: &'p Path,
     pub(crate) partial: PathBuf,
+    /// Locked until it has its name, or its end.
+    pub(crate) opened: File,
 }
 
 impl<'p> NewFile<'p> {
     /// An empty one that others cannot read.
-    pub(crate) fn create(file: &'p Path) -> Result<(Self, File), BackupError> {
-        if file.exists() {
-            return Err(BackupError::Exists(file.to_owned()));
+    pub(crate) fn create(file: &'p Path) -> Result<Self, BackupError> {
+        is_not_there(file)?;
+        let partial = beside(file, ".partial");
+        let failed = |error| BackupError::File(partial.clone(), error);
+        let opened = private().create(true).truncate(false).open(&partial).map_err(failed)?;
+        // Where files cannot be locked at all, nobody else is known of.
+        if matches!(opened.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(BackupError::UnderWay(partial));
         }
-        let new = Self { file, partial: beside(file, ".partial") };
-        let opened = private().create(true).truncate(true).open(&new.partial).map_err(|error| new.failed(error))?;
-        Ok((new, opened))
-    }
-
-    pub(crate) fn failed(&self, error: io::Error) -> BackupError {
-        BackupError::File(self.partial.clone(), error)
+        // Who had it locked may have given it its name since it was opened here.
+        is_not_there(file)?;
+        opened.set_len(0).map_err(failed)?;
+        Ok(Self { file, partial, opened })
     }
 
     /// Once it is on disk.
     pub(crate) fn finish(self) -> Result<(), BackupError> {
-        File::open(&self.partial).and_then(|copy| copy.sync_all()).map_err(|error| self.failed(error))?;
+        self.opened.sync_all().map_err(|error| BackupError::File(self.partial.clone(), error))?;
         fs::rename(&self.partial, self.file).map_err(|error| BackupError::File(self.file.to_owned(), error))
     }
+}
+
+fn is_not_there(file: &Path) -> Result<(), BackupError> {
+    if file.exists() { Err(BackupError::Exists(file.to_owned())) } else { Ok(()) }
 }
 
 /// Makes the database's file where there is none, and takes the rights of others from what is there. SQLite gives the

@@ -41,8 +41,8 @@ impl Store {
 impl Store {
     /// The same into a file that is not there yet and that others cannot read: it holds whole messages.
     pub async fn export_to(&self, file: &Path) -> Result<u64, DumpError> {
-        let (new, opened) = NewFile::create(file)?;
-        let rows = self.export(&mut BufWriter::new(opened)).await?;
+        let new = NewFile::create(file)?;
+        let rows = self.export(&mut BufWriter::new(&new.opened)).await?;
         new.finish()?;
         Ok(rows)
     }

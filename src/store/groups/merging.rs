@@ -8,7 +8,7 @@ use sqlx::QueryBuilder;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
-use super::{COLUMNS, Row, counted_in, state::log};
+use super::{COLUMNS, Row, counted_in, roots::roots, state::log};
 use crate::{
     domain::{
         actor::Actor,
@@ -67,6 +67,15 @@ impl Part {
     pub fn is_part_of(&self) -> Option<GroupId> {
         self.merged.as_ref().map(|merged| merged.into)
     }
+
+    /// The groups in which its retries count, too: what it is part of, and so on as far as each is counted in the next.
+    /// All of them are among `locked`.
+    pub fn counted_in(&self, locked: &[Self]) -> impl Iterator<Item = GroupId> {
+        std::iter::successors(self.is_part_of(), move |into| {
+            let above = locked.iter().find(|part| part.group.id == *into)?;
+            above.is_part_of().filter(|_| above.is_counted_in)
+        })
+    }
 }
 
 const OF_MERGE: &str = ", merged_into, merged_by, merged_at, is_counted_in FROM groups WHERE ";
@@ -104,15 +113,17 @@ pub(super) async fn set_into(
     Ok(())
 }
 
-/// Makes a group that was merged a group of its own again; its letters follow.
-pub(super) async fn set_apart(tx: &mut Tx, part: &Part, into: GroupId) -> Result<(), StoreError> {
+/// Makes a group that was merged a group of its own again; its letters follow. All that it is part of is `locked`.
+pub(super) async fn set_apart(tx: &mut Tx, part: &Part, locked: &[Part]) -> Result<(), StoreError> {
     const APART: &str = "UPDATE groups SET merged_into = NULL, merged_by = '', merged_at = NULL,
         is_counted_in = FALSE, is_moving = TRUE, parted_from = $1 WHERE id = $2";
     if part.is_counted_in {
-        counted_in::take_out(tx, &part.group, into).await?;
+        for into in part.counted_in(locked) {
+            counted_in::take_out(tx, &part.group, into).await?;
+        }
     }
     on!(tx, |tx| sqlx::query(APART)
-        .bind(into.as_uuid())
+        .bind(part.is_part_of().map(GroupId::as_uuid))
         .bind(part.group.id.as_uuid())
         .execute(&mut **tx)
         .await
@@ -145,30 +156,25 @@ impl Store {
     }
 
     /// Makes a group that was merged a group of its own again. Where `merged_at` is given, it has to be merged since then.
+    /// Only grouping rules split what is part of a group that is itself part of another: people split that one first.
     pub async fn split_again(
         &self,
         id: GroupId,
         merged_at: Option<Timestamp>,
         order: MergeOrder<'_>,
     ) -> Result<Result<Merged, MergeRefusal>, StoreError> {
-        let Some(into) = self.part_of(id).await? else { return Ok(Err(MergeRefusal::NotMerged)) };
         let mut tx = self.db.begin().await?;
-        let parts = locked_parts(&mut tx, &[id, into]).await?;
+        let chain: Vec<GroupId> = roots(&mut tx, &[id].into()).await?.chain(id).collect();
+        let Some(into) = chain.get(1).copied() else { return Ok(Err(MergeRefusal::NotMerged)) };
+        let parts = locked_parts(&mut tx, &chain).await?;
         let part = match may_split(id, into, &parts, merged_at, order.by) {
             Ok(part) => part,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        set_apart(&mut tx, part, into).await?;
+        set_apart(&mut tx, part, &parts).await?;
         log(&mut tx, &part.group, ("unmerge", String::new()), order.by, order.at).await?;
         tx.commit().await?;
         Ok(Ok(Merged { into, from: vec![id] }))
-    }
-
-    async fn part_of(&self, id: GroupId) -> Result<Option<GroupId>, StoreError> {
-        const INTO: &str = "SELECT merged_into FROM groups WHERE id = $1";
-        let into: Option<Option<Uuid>> =
-            on!(self.db.reader(), |pool| sqlx::query_scalar(INTO).bind(id.as_uuid()).fetch_optional(pool).await?);
-        Ok(into.flatten().map(GroupId::from_uuid))
     }
 }
 
@@ -202,10 +208,13 @@ fn may_split<'p>(
         return Err(MergeRefusal::NotAllowed);
     }
     let is_meant = |merged: &MergedGroup| merged.into == into && merged_at.is_none_or(|at| at == merged.at);
-    if !part.merged.as_ref().is_some_and(is_meant) {
+    // What they are part of may have become part of another before they were locked.
+    let are_all_locked = parts.iter().filter_map(Part::is_part_of).all(|into| of(into).is_some());
+    if !part.merged.as_ref().is_some_and(is_meant) || !are_all_locked {
         return Err(MergeRefusal::NotMerged);
     }
-    if of(into).is_some_and(|into| into.is_part_of().is_some()) {
+    let is_in_another = of(into).is_some_and(|into| into.is_part_of().is_some());
+    if is_in_another && by.as_str() != Actor::GROUPING_RULES {
         return Err(MergeRefusal::InAnother);
     }
     Ok(part)

@@ -167,21 +167,22 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has
-    /// written a note on, or has taken, snoozed, merged or split, and what happened by the hour before `before`.
+    /// Removes groups that no letter is in any more, or on its way into, that nothing has come into since `before` and
+    /// that nobody has written a note on, or has taken, snoozed, merged or split, and what happened by the hour before
+    /// `before`.
     pub async fn forget_groups(&self, before: Timestamp) -> Result<u64, StoreError> {
         const GROUPS: Sql = Sql {
             sqlite: "DELETE FROM groups WHERE last_seen < $1 AND note_at IS NULL
                 AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
                 AND critical + high + normal + low + scheduled + retried + discarded = 0
                 AND merged_into IS NULL AND id NOT IN (SELECT merged_into FROM groups WHERE merged_into IS NOT NULL)
-                AND id NOT IN (SELECT group_id FROM group_splits)",
+                AND id NOT IN (SELECT group_id FROM group_splits) AND NOT is_moving",
             postgres: "DELETE FROM groups WHERE id IN (SELECT id FROM groups
                 WHERE last_seen < $1 AND note_at IS NULL
                 AND state IN ('open', 'resolved') AND assignee = '' AND ticket = ''
                 AND critical + high + normal + low + scheduled + retried + discarded = 0
                 AND merged_into IS NULL AND id NOT IN (SELECT merged_into FROM groups WHERE merged_into IS NOT NULL)
-                AND id NOT IN (SELECT group_id FROM group_splits)
+                AND id NOT IN (SELECT group_id FROM group_splits) AND NOT is_moving
                 ORDER BY id FOR UPDATE SKIP LOCKED)",
         };
         const HOURS: &str = "DELETE FROM group_hours WHERE start < $1";

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     counted_in,
-    merging::{Part, locked_parts},
+    merging::locked_parts,
     roots::{hold_roots, roots},
     state,
 };
@@ -60,21 +60,23 @@ async fn below(tx: &mut Tx, group: GroupId) -> Result<Vec<Uuid>, StoreError> {
 }
 
 /// Letters that are in the group but belong to its root, and those whose key is one of `below` but that are elsewhere.
+/// Those of what was split off the group may be in it, too, until they are moved as letters of that one.
 async fn misplaced(
     tx: &mut Tx,
     (group, root): (GroupId, GroupId),
     below: &[Uuid],
     limit: usize,
 ) -> Result<Vec<LetterId>, StoreError> {
-    const IN_IT: &str = "SELECT id FROM letters WHERE group_id = $1 LIMIT $2";
     let limit = bigint(limit as u64);
     let mut ids: Vec<Uuid> = Vec::new();
     if group != root {
-        ids = on!(&mut *tx, |tx| sqlx::query_scalar(IN_IT)
-            .bind(group.as_uuid())
-            .bind(limit)
-            .fetch_all(&mut **tx)
-            .await?);
+        ids = on!(&mut *tx, |tx| {
+            let mut select = QueryBuilder::new("SELECT id FROM letters WHERE group_id = ");
+            select.push_bind(group.as_uuid()).push(" AND (key_id IS NULL OR key_id IN ");
+            push_uuids(&mut select, below.to_vec());
+            select.push(") LIMIT ").push_bind(limit);
+            select.build_query_scalar().fetch_all(&mut **tx).await?
+        });
     }
     if ids.is_empty() {
         ids = on!(tx, |tx| {
@@ -162,19 +164,20 @@ async fn settle(tx: &mut Tx, group: GroupId) -> Result<(), StoreError> {
     let groups = BTreeSet::from([group]);
     let chain: Vec<GroupId> = roots(tx, &groups).await?.chain(group).collect();
     let left = parted_from(tx, group).await?;
-    let all: Vec<GroupId> = chain.iter().copied().chain(left).collect();
+    let all: Vec<GroupId> = chain.iter().chain(&left).copied().collect();
     let parts = locked_parts(tx, &all).await?;
-    let of = |id: GroupId| parts.iter().find(|part| part.group.id == id);
     let (below, root) = (below(tx, group).await?, roots(tx, &groups).await?.of(group));
-    let Some(part) = of(group) else { return Ok(()) };
+    let Some(part) = parts.iter().find(|part| part.group.id == group) else { return Ok(()) };
     // It has become part of another, or a letter has come, before it was locked.
     if chain.last() != Some(&root) || !misplaced(tx, (group, root), &below, 1).await?.is_empty() {
         return Ok(());
     }
     if !part.is_counted_in {
-        count_in(tx, part, &of).await?;
+        for into in part.counted_in(&parts) {
+            counted_in::add(tx, &part.group, into).await?;
+        }
     }
-    if let Some(left) = left {
+    for left in left {
         see_anew(tx, left, group).await?;
     }
     let is_part = part.is_part_of().is_some();
@@ -182,22 +185,13 @@ async fn settle(tx: &mut Tx, group: GroupId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The group that letters have left for this one.
-async fn parted_from(tx: &mut Tx, group: GroupId) -> Result<Option<GroupId>, StoreError> {
+/// The groups that letters have left for this one: that it was part of, and all that this one is part of.
+async fn parted_from(tx: &mut Tx, group: GroupId) -> Result<Vec<GroupId>, StoreError> {
     const LEFT: &str = "SELECT parted_from FROM groups WHERE id = $1";
     let left: Option<Option<Uuid>> =
-        on!(tx, |tx| sqlx::query_scalar(LEFT).bind(group.as_uuid()).fetch_optional(&mut **tx).await?);
-    Ok(left.flatten().map(GroupId::from_uuid))
-}
-
-/// Counts its retries in all groups that it is part of, as far as those are counted in the next.
-async fn count_in<'p>(tx: &mut Tx, part: &Part, of: &impl Fn(GroupId) -> Option<&'p Part>) -> Result<(), StoreError> {
-    let mut next = part.is_part_of();
-    while let Some(into) = next {
-        counted_in::add(tx, &part.group, into).await?;
-        next = of(into).filter(|part| part.is_counted_in).and_then(Part::is_part_of);
-    }
-    Ok(())
+        on!(&mut *tx, |tx| sqlx::query_scalar(LEFT).bind(group.as_uuid()).fetch_optional(&mut **tx).await?);
+    let Some(left) = left.flatten().map(GroupId::from_uuid) else { return Ok(Vec::new()) };
+    Ok(roots(tx, &[left].into()).await?.chain(left).collect())
 }
 
 /// When letters came into a group, where that was told by those that have left it for `part`.

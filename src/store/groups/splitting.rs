@@ -145,7 +145,7 @@ impl Store {
         // Those that there were before are no longer merged.
         let parts: BTreeSet<GroupId> = keys(base, split).map(|key| grouping::id(&key)).collect();
         for part in merged.into_iter().filter(|part| parts.contains(&part.group.id)) {
-            set_apart(&mut tx, part, *id).await?;
+            set_apart(&mut tx, part, &all).await?;
         }
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(id.as_uuid())

@@ -45,6 +45,7 @@ struct Came {
     by: i64,
     /// Whether that may open the group again.
     is_news: bool,
+    unsent_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -63,16 +64,21 @@ struct Sent {
 
 impl GroupTally {
     pub(crate) fn add(&mut self, place: Place) {
-        self.place(place, 1, true);
+        self.place(place, 1, (true, None));
+    }
+
+    /// The same, of a letter that was there all along, whose retry turned out at that moment not to be possible.
+    pub(crate) fn add_unsent(&mut self, place: Place, at: Timestamp) {
+        self.place(place, 1, (true, Some(at)));
     }
 
     /// The same, of a letter that was there all along, in the group that this one goes on for.
     pub(crate) fn moved(&mut self, place: Place) {
-        self.place(place, 1, false);
+        self.place(place, 1, (false, None));
     }
 
     pub(crate) fn remove(&mut self, place: Place) {
-        self.place(place, -1, true);
+        self.place(place, -1, (true, None));
     }
 
     pub(crate) fn sent(&mut self, group: Option<GroupId>, at: Timestamp) {
@@ -89,9 +95,9 @@ impl GroupTally {
         self.hour(group, sent_at, |hour| hour.failed_again += 1);
     }
 
-    fn place(&mut self, place: Place, by: i64, is_news: bool) {
+    fn place(&mut self, place: Place, by: i64, (is_news, unsent_at): (bool, Option<Timestamp>)) {
         let Some(group) = place.group else { return };
-        self.places.entry(group).or_default().push(Came { place, by, is_news });
+        self.places.entry(group).or_default().push(Came { place, by, is_news, unsent_at });
         self.hour(group, place.received_at, |hour| hour.received += by);
     }
 
@@ -121,11 +127,12 @@ impl GroupTally {
         let mut changes: BTreeMap<GroupId, Change> = BTreeMap::new();
         for (group, places) in std::mem::take(&mut self.places) {
             let change = changes.entry(group).or_insert_with(|| Change::of(group));
-            for Came { place, by, is_news } in places {
+            for Came { place, by, is_news, unsent_at } in places {
                 if let Some((status, importance)) = kinds.get(&place.facet).copied() {
                     *change.count(status, importance) += by;
                     if is_news {
-                        change.steps.push(Step { received_at: place.received_at, by, status, importance });
+                        let received_at = place.received_at;
+                        change.steps.push(Step { received_at, unsent_at, by, status, importance });
                     }
                 }
                 if by > 0 {

@@ -1,24 +1,32 @@
 //! Groups whose letters were in another one, and became of another type, while people knew of that one.
 
 use sqlx::QueryBuilder;
+use uuid::Uuid;
 
 use super::{COLUMNS, Row};
 use crate::{
     domain::group::{Group, GroupId},
     store::{
         Store, StoreError, StoreReader,
-        db::{Sql, on},
+        db::{Sql, id_list::push_uuids, on},
     },
 };
 
 impl StoreReader {
-    /// The group itself, where it is there, and those that are told in its incident, in no particular order.
-    pub async fn groups_told_as(&self, id: GroupId) -> Result<Vec<Group>, StoreError> {
+    /// The groups themselves, where they are there, and those that are told in their incidents, in no particular order.
+    pub async fn groups_told_as(&self, ids: &[GroupId]) -> Result<Vec<Group>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT ");
-            select.push(COLUMNS).push(" FROM groups WHERE merged_into IS NULL AND (id = ").push_bind(id.as_uuid());
-            select.push(" OR told_as = ").push_bind(id.as_uuid()).push(")");
-            select.build_query_as().fetch_all(pool).await?
+            select.push(COLUMNS).push(" FROM groups WHERE merged_into IS NULL AND id IN (SELECT id FROM ");
+            push_uuids(&mut select, ids.clone());
+            // Not OR, which would have Postgres read them all.
+            select.push(" AS named UNION SELECT id FROM groups WHERE told_as IN ");
+            push_uuids(&mut select, ids);
+            select.push(")").build_query_as().fetch_all(pool).await?
         });
         let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.key.broker, &row.key.queue));
         theirs.map(Group::try_from).collect()
@@ -28,7 +36,7 @@ impl StoreReader {
     /// notifications.
     pub async fn goes_on_as(&self, id: GroupId) -> Result<Vec<Group>, StoreError> {
         let (was, next): (Vec<Group>, Vec<Group>) =
-            self.groups_told_as(id).await?.into_iter().partition(|group| group.id == id);
+            self.groups_told_as(&[id]).await?.into_iter().partition(|group| group.id == id);
         if was.iter().any(|group| group.letters() > 0) {
             return Ok(Vec::new());
         }

@@ -28,6 +28,8 @@ const AT_ONCE: usize = 1_000;
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     pub received_at: Timestamp,
+    /// When it turned out that its retry cannot be sent: that is why it has come.
+    pub unsent_at: Option<Timestamp>,
     pub by: i64,
     pub status: Status,
     pub importance: Importance,
@@ -72,10 +74,12 @@ async fn not_open(tx: &mut Tx, groups: impl Iterator<Item = &GroupId>) -> Result
 /// What of it came after the state of the group was set. What has only moved has left its place and come into another.
 fn arrivals(group: &Group, since: Timestamp, steps: &[Step]) -> Arrivals {
     let new = || steps.iter().filter(|step| step.received_at > since);
+    let unsent_at = steps.iter().filter_map(|step| step.unsent_at).filter(|at| *at > since).min();
     Arrivals {
         more: new().map(|step| step.by).sum::<i64>().max(0),
         open_at: new().filter(|step| step.by > 0 && step.status == Status::Open).map(|step| step.received_at).min(),
-        last_at: new().map(|step| step.received_at).max().unwrap_or(since),
+        unsent_at,
+        last_at: new().map(|step| step.received_at).max().or(unsent_at).unwrap_or(since),
         before: before(group, steps),
         now: group.importance(),
     }
@@ -172,9 +176,11 @@ impl StoreReader {
     }
 
     /// A group that fails with the same error in another queue of the broker or with another type, and did not before then.
+    /// A part is none: its error is that of the group that was split.
     pub async fn newly_alike(&self, group: &Group, since: Timestamp) -> Result<Option<Group>, StoreError> {
-        const ALIKE: &str = "SELECT id FROM groups WHERE broker = $1 AND error = $2 AND first_seen > $3 AND id <> $4
-            AND merged_into IS NULL ORDER BY first_seen LIMIT 1";
+        const ALIKE: &str = "SELECT id FROM groups WHERE broker = $1 AND error = $2 AND first_seen > $3
+            AND (queue <> $4 OR message_type <> $5) AND split_from IS NULL AND merged_into IS NULL
+            ORDER BY first_seen LIMIT 1";
         if group.key.error.is_empty() {
             return Ok(None);
         }
@@ -182,7 +188,8 @@ impl StoreReader {
             .bind(&*group.key.broker)
             .bind(&*group.key.error)
             .bind(since.as_micros())
-            .bind(group.id.as_uuid())
+            .bind(group.key.queue.as_deref().unwrap_or_default())
+            .bind(group.key.message_type.as_deref().unwrap_or_default())
             .fetch_optional(pool)
             .await?);
         let Some(id) = id else { return Ok(None) };

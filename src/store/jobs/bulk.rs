@@ -113,16 +113,17 @@ impl Store {
         row.map(ClaimedBulk::try_from).transpose()
     }
 
-    /// Claims a job that its process has left behind, for `lease`.
+    /// Claims a job that its process has left behind, for `lease`. Its walk begins again, and meets what refused it once
+    /// more: that is counted anew.
     pub async fn claim_bulk(&self, now: Timestamp, lease: Duration) -> Result<Option<ClaimedBulk>, StoreError> {
         const CLAIM: Sql = Sql {
-            sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
-                    WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
+            sqlite: "UPDATE jobs SET claimed_until = $1, failed = 0, skipped = 0, errors = '[]' WHERE id IN (
+                    SELECT id FROM jobs WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1)
                 RETURNING id, action, state, total, done, failed, skipped, errors, created_at, actor, via, address, within, bulk",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
-            postgres: "UPDATE jobs SET claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
-                    WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
+            postgres: "UPDATE jobs SET claimed_until = $1, failed = 0, skipped = 0, errors = '[]' WHERE id = ANY(ARRAY(
+                    SELECT id FROM jobs WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
                 RETURNING id, action, state, total, done, failed, skipped, errors, created_at, actor, via, address, within, bulk",
@@ -152,26 +153,29 @@ struct StoredBulk {
     pacing: Option<StoredPacing>,
 }
 
-/// Times are microseconds.
+/// Times are microseconds. `Due` was kept before jobs told their retries from those of others.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredLeft {
     Discarded(i64),
     Due(i64),
+    DueOf(i64, Uuid),
 }
 
 impl StoredLeft {
     const fn new(left: Left) -> Self {
         match left {
             Left::Discarded(at) => Self::Discarded(at.as_micros()),
-            Left::Due(at) => Self::Due(at.as_micros()),
+            Left::Due(at, None) => Self::Due(at.as_micros()),
+            Left::Due(at, Some(job)) => Self::DueOf(at.as_micros(), job),
         }
     }
 
     const fn read(self) -> Left {
         match self {
             Self::Discarded(at) => Left::Discarded(Timestamp::from_micros(at)),
-            Self::Due(at) => Left::Due(Timestamp::from_micros(at)),
+            Self::Due(at) => Left::Due(Timestamp::from_micros(at), None),
+            Self::DueOf(at, job) => Left::Due(Timestamp::from_micros(at), Some(job)),
         }
     }
 }
@@ -240,7 +244,6 @@ struct StoredFilter {
     groups: Vec<Uuid>,
     since: Option<i64>,
     until: Option<i64>,
-    #[serde(default)]
     search: Option<String>,
 }
 

@@ -19,16 +19,19 @@ impl Store {
         self.control(CANCEL, id, entry).await
     }
 
-    /// Pauses a job that goes on, or whose retries are not all sent.
+    /// Pauses a job that goes on, or whose retries are not all sent. Where all of them were scheduled its walk is over: it is
+    /// about what is taken back from then on, and not about what somebody has reopened since.
     pub async fn pause_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
-        const PAUSE: &str = "UPDATE jobs SET state = 'paused', next_at = $1 WHERE id = $2 AND action = 'retry'
-            AND bulk IS NOT NULL AND (state = 'running' OR (state IN ('done', 'failed')
+        const PAUSE: &str = "UPDATE jobs SET state = 'paused', next_at = $1,
+            stage = CASE WHEN stage = '' AND state <> 'running' THEN 'rest' ELSE stage END
+            WHERE id = $2 AND action = 'retry' AND bulk IS NOT NULL
+            AND (state = 'running' OR (state IN ('done', 'failed')
                 AND EXISTS (SELECT 1 FROM retries WHERE job_id = jobs.id)))";
         self.control(PAUSE, id, entry).await
     }
 
-    /// Goes on with a job that was paused. One that was not held back has its letters written down first: some are taken
-    /// back, and where it was in its walk is not known.
+    /// Goes on with a job that was paused. One that was paused in its walk has its letters written down first: some are
+    /// taken back, and how far it had come is not known.
     pub async fn resume_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
         const RESUME: &str = "UPDATE jobs SET state = 'running', claimed_until = NULL,
             stage = CASE WHEN stage = '' THEN 'freezing' ELSE stage END,

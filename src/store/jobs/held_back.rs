@@ -10,13 +10,13 @@ use uuid::Uuid;
 use super::{bulk::ClaimedBulk, job_letters};
 use crate::{
     domain::{
-        job::{Bulk, Job, JobLetters, JobProgress, JobState, Verdict},
-        letter::{LetterId, Status},
+        job::{Job, JobLetters, JobProgress, JobState, Verdict},
+        letter::LetterId,
         pacing::{EDITED_PORTION, PORTION, Progress, Stage},
     },
     store::{
         Store, StoreError, StoreReader,
-        db::{Sql, Tx, on},
+        db::{Tx, on},
         letters::rows::{bigint, parse},
     },
 };
@@ -27,6 +27,8 @@ pub struct HeldBack {
     pub claimed: ClaimedBulk,
     pub progress: JobProgress,
     pub letters: JobLetters,
+    /// The last of its letters that was passed over because its queue is paused.
+    pub passed: Option<LetterId>,
     pub(crate) seq: Option<i64>,
 }
 
@@ -67,6 +69,13 @@ pub(super) struct ProgressRow {
     activity_seq: Option<i64>,
 }
 
+#[derive(FromRow)]
+struct HeldBackRow {
+    #[sqlx(flatten)]
+    progress: ProgressRow,
+    position: Option<Uuid>,
+}
+
 impl ProgressRow {
     pub(super) fn read(&self) -> Result<JobProgress, StoreError> {
         let verdict = self.canary_sent.zip(self.canary_failed);
@@ -98,15 +107,16 @@ impl Store {
     pub async fn held_back(&self, job: Uuid) -> Result<Option<HeldBack>, StoreError> {
         const SELECT: &str =
             "SELECT stage, next_at, claimed_until, sent, failed_again, last_sent_at, canary_sent, canary_failed,
-            activity_seq FROM jobs WHERE id = $1";
+            activity_seq, position FROM jobs WHERE id = $1";
         // In the order in which letters go: what another server releases, or sends, meanwhile is then counted twice, and
         // never taken for lost. What was released is compared again when the step is written.
         let Some(claimed) = self.bulk_job(job).await? else { return Ok(None) };
         let letters = self.waiting_letters(&[job]).await?.pop().map(|(_, letters)| letters).unwrap_or_default();
-        let row: Option<ProgressRow> =
+        let row: Option<HeldBackRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
-        let Some(row) = row else { return Ok(None) };
-        Ok(Some(HeldBack { claimed, progress: row.read()?, letters, seq: row.activity_seq }))
+        let Some(HeldBackRow { progress: row, position }) = row else { return Ok(None) };
+        let passed = position.map(LetterId::from_uuid);
+        Ok(Some(HeldBack { claimed, progress: row.read()?, letters, passed, seq: row.activity_seq }))
     }
 
     /// Writes down letters of a job, which it is about from now on. The answer is whether it goes on.
@@ -153,30 +163,6 @@ impl Store {
         Ok(letters.unsigned_abs())
     }
 
-    /// The next letters of a job that it has not released, `limit` at most, each with whether it is still the one that was
-    /// meant: it has not come in again since, and nobody has dealt with it.
-    pub async fn frozen(&self, job: Uuid, bulk: &Bulk, limit: u64) -> Result<Vec<(LetterId, bool)>, StoreError> {
-        // SQLite would rather walk along all letters of the job, more of which are behind it each time.
-        const NEXT: Sql = Sql {
-            sqlite: "SELECT j.letter_id, l.received_at, f.status FROM job_letters j INDEXED BY job_letters_frozen
-                LEFT JOIN letters l ON l.id = j.letter_id LEFT JOIN facets f ON f.id = l.facet_id
-                WHERE j.job_id = $1 AND j.state = 'frozen' ORDER BY j.letter_id LIMIT $2",
-            postgres: "SELECT j.letter_id, l.received_at, f.status FROM job_letters j
-                LEFT JOIN letters l ON l.id = j.letter_id LEFT JOIN facets f ON f.id = l.facet_id
-                WHERE j.job_id = $1 AND j.state = 'frozen' ORDER BY j.letter_id LIMIT $2",
-        };
-        let next = NEXT.pick(self.db.reader());
-        let rows: Vec<(Uuid, Option<i64>, Option<String>)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(next).bind(job).bind(bigint(limit)).fetch_all(pool).await?);
-        let frozen = rows.into_iter().map(|(id, at, status)| {
-            let status: Option<Status> = status.map(|status| parse("a status", &status)).transpose()?;
-            let is_same = at.is_some_and(|at| at <= bulk.until.as_micros());
-            let is_meant = is_same && status.is_some_and(|status| bulk.still_means(status));
-            Ok((LetterId::from_uuid(id), is_meant))
-        });
-        frozen.collect()
-    }
-
     /// Moves a job on, unless it is not as it was.
     pub async fn move_on(&self, held: &HeldBack, job: &Job, to: Advance) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
@@ -195,6 +181,7 @@ pub struct Advance {
     pub stage: Option<Stage>,
     pub next_at: Option<Timestamp>,
     pub verdict: Option<Verdict>,
+    pub passed: Option<LetterId>,
     pub(crate) seq: Option<i64>,
 }
 
@@ -202,14 +189,14 @@ impl HeldBack {
     /// It stays as it is.
     pub const fn stays(&self) -> Advance {
         let JobProgress { stage, next_at, verdict, .. } = self.progress;
-        Advance { state: self.claimed.job.state, stage, next_at, verdict, seq: self.seq }
+        Advance { state: self.claimed.job.state, stage, next_at, verdict, passed: self.passed, seq: self.seq }
     }
 }
 
 /// The row of the job comes last, as the counts do: others wait for it briefly. The answer is whether it was as read.
 pub(super) async fn advance(tx: &mut Tx, held: &HeldBack, job: &Job, to: Advance) -> Result<bool, StoreError> {
     const ADVANCE: &str = "UPDATE jobs SET state = $1, done = $2, failed = $3, errors = $4, stage = $5, next_at = $6,
-            canary_sent = $7, canary_failed = $8, activity_seq = $9, skipped = $15
+            canary_sent = $7, canary_failed = $8, activity_seq = $9, skipped = $15, position = $17
         WHERE id = $10 AND state = $11 AND done = $12 AND failed = $13 AND next_at = $14 AND skipped = $16";
     let was = &held.claimed.job;
     let rows = on!(tx, |tx| sqlx::query(ADVANCE)
@@ -229,6 +216,7 @@ pub(super) async fn advance(tx: &mut Tx, held: &HeldBack, job: &Job, to: Advance
         .bind(held.progress.next_at.map(Timestamp::as_micros))
         .bind(bigint(job.skipped))
         .bind(bigint(was.skipped))
+        .bind(to.passed.map(LetterId::as_uuid))
         .execute(&mut **tx)
         .await?
         .rows_affected());

@@ -3,6 +3,7 @@
 pub(crate) mod bulk;
 mod control;
 pub(crate) mod copies;
+mod frozen;
 pub(crate) mod held_back;
 mod job_letters;
 mod outstanding;
@@ -210,7 +211,7 @@ pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) ->
         .bind(via)
         .bind(&*address)
         .bind(by.scope(Right::Act).written())
-        .bind(by.scope(Right::Read).written())
+        .bind(by.concerned().written())
         .execute(&mut **tx)
         .await
         .map(drop)?);

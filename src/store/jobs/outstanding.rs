@@ -28,6 +28,7 @@ impl StoreReader {
         let counted = self.count_sent(to_count.collect(), pending_since).await?;
         for (record, (id, letters)) in jobs.iter().zip(&mut letters) {
             letters.pending = told(record).unwrap_or_else(|| counted.get(id).copied().unwrap_or_default());
+            letters.is_held = letters.is_held || self.passes_over(record).await?;
         }
         Ok(letters)
     }
@@ -52,10 +53,11 @@ impl StoreReader {
     }
 
     async fn first_waiting(&self, job: Uuid, waiting: u64) -> Result<JobLetters, StoreError> {
-        // What a server has claimed does not wait for the broker, and may be that of one that has died. What is due first is
-        // claimed first, ten thousand at once, and held first.
+        // What a server has claimed does not wait for the broker, and may be that of one that has died; nor does what is held
+        // for its queue. What is due first is claimed first, ten thousand at once, and held first.
         const FIRST: &str = "SELECT
-            (SELECT due_at FROM retries WHERE job_id = $1 AND claimed_until IS NULL ORDER BY due_at LIMIT 1),
+            CASE WHEN MIN(held) = 0 THEN (SELECT due_at FROM retries
+                WHERE job_id = $1 AND claimed_until IS NULL AND held = 0 ORDER BY due_at LIMIT 1) END,
             MIN(claimed_until), MAX(held)
             FROM (SELECT claimed_until, held FROM retries WHERE job_id = $1 ORDER BY due_at LIMIT 10000) AS oldest";
         let (since, until, held): (Option<i64>, Option<i64>, Option<i64>) =

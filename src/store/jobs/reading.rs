@@ -10,7 +10,7 @@ use crate::{
     domain::{
         actor::Actor,
         job::{Job, JobPlace, JobRecord, JobState},
-        rights::QueueScope,
+        rights::{QueueScope, Right},
     },
     store::{
         StoreError, StoreReader, audit,
@@ -25,6 +25,7 @@ struct RecordRow {
     job: JobRow,
     created_at: i64,
     actor: String,
+    within: String,
     seen_within: String,
     bulk: Option<String>,
     #[sqlx(flatten)]
@@ -33,12 +34,17 @@ struct RecordRow {
 
 /// What a [`RecordRow`] is made of.
 const SELECT: &str =
-    "SELECT id, action, state, total, done, failed, skipped, errors, created_at, actor, seen_within, bulk,
+    "SELECT id, action, state, total, done, failed, skipped, errors, created_at, actor, within, seen_within, bulk,
     stage, next_at, claimed_until, sent, failed_again, last_sent_at, canary_sent, canary_failed, activity_seq FROM jobs";
 
 impl RecordRow {
     fn is_seen(&self, scope: &QueueScope) -> Result<bool, StoreError> {
-        Ok(scope.is_everything() || audit::read_scope(&self.seen_within)?.is_within(scope))
+        Ok(scope.is_everything() || audit::read_scope(&self.seen_within)?.is_seen_by(scope))
+    }
+
+    /// Whether somebody sees it and may act on all that it acts on.
+    fn is_theirs(&self, by: &Actor) -> Result<bool, StoreError> {
+        Ok(self.is_seen(&by.concerned())? && audit::read_scope(&self.within)?.is_within(&by.scope(Right::Act)))
     }
 }
 
@@ -59,14 +65,25 @@ impl StoreReader {
 
     /// A job, and who asked for it when.
     pub async fn job_record(&self, id: Uuid) -> Result<Option<JobRecord>, StoreError> {
-        let row: Option<RecordRow> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new(SELECT);
-            select.push(" WHERE id = ").push_bind(id).build_query_as().fetch_optional(pool).await?
-        });
-        match row {
-            Some(row) if row.is_seen(&self.scope)? => JobRecord::try_from(row).map(Some),
+        match self.job_row(id).await? {
+            Some(row) if row.is_seen(&self.concerned)? => JobRecord::try_from(row).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// A job that somebody may stop, resume and undo.
+    pub async fn job_of(&self, id: Uuid, by: &Actor) -> Result<Option<Job>, StoreError> {
+        match self.job_row(id).await? {
+            Some(row) if row.is_theirs(by)? => Job::try_from(row.job).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    async fn job_row(&self, id: Uuid) -> Result<Option<RecordRow>, StoreError> {
+        Ok(on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(SELECT);
+            select.push(" WHERE id = ").push_bind(id).build_query_as().fetch_optional(pool).await?
+        }))
     }
 
     /// The jobs in one of these states, or in any, behind that place: the newest first.
@@ -82,7 +99,7 @@ impl StoreReader {
             let is_end = rows.len() < limit;
             before = rows.last().map(|row| JobPlace { at: Timestamp::from_micros(row.created_at), id: row.job.id });
             for row in rows {
-                if row.is_seen(&self.scope)? {
+                if row.is_seen(&self.concerned)? {
                     seen.push(JobRecord::try_from(row)?);
                 }
             }
@@ -101,7 +118,7 @@ impl StoreReader {
         });
         let mut seen = Vec::new();
         for row in rows {
-            if seen.len() < limit && row.is_seen(&self.scope)? {
+            if seen.len() < limit && row.is_seen(&self.concerned)? {
                 seen.push(JobRecord::try_from(row)?);
             }
         }

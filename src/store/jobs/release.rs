@@ -18,15 +18,15 @@ use crate::{
 const CHUNK: usize = 1_000;
 
 impl Store {
-    /// Releases letters of a job: those of `order` are to be sent, `left_out` are refused beforehand. `None`: the job is
-    /// not as it was, and nothing is done.
+    /// Releases letters of a job, which goes on to there: those of `order` are to be sent, `left_out` are refused beforehand.
+    /// `None`: the job is not as it was, and nothing is done.
     pub async fn release(
         &self,
         order: &Order<'_>,
         left_out: &CommandReport,
         held: &HeldBack,
         audit: BulkAudit,
-        next_at: Timestamp,
+        to: Advance,
     ) -> Result<Option<CommandReport>, StoreError> {
         const RELEASED: &str = "UPDATE job_letters SET state = 'released', at = ";
         let mut job = held.claimed.job.clone();
@@ -47,8 +47,7 @@ impl Store {
         for report in [&carried.report, left_out] {
             job.add_of(&held.claimed.bulk, report);
         }
-        let is_as_it_was =
-            advance(&mut tx, held, &job, Advance { next_at: Some(next_at), seq, ..held.stays() }).await?;
+        let is_as_it_was = advance(&mut tx, held, &job, Advance { seq, ..to }).await?;
         if !is_as_it_was {
             return Ok(None);
         }

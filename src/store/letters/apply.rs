@@ -61,17 +61,16 @@ pub(crate) async fn apply(
 /// Counts a letter in its new place.
 fn count(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>, facet: FacetId) {
     if facet != letter.facet {
+        let place = Place { facet, ..letter.place() };
         tally.remove(letter.place());
-        tally.add(Place { facet, ..letter.place() });
+        match transition.not_sent() {
+            Some((_, at)) => tally.add_unsent(place, at),
+            None => tally.add(place),
+        }
     }
     count_group_step(tally, letter, transition);
-    if let (Change::Set(why), Some(job)) = (transition.columns.problem, letter.state.job()) {
-        tally.jobs.not_sent(
-            job,
-            letter.state.id,
-            why,
-            transition.history.last().map_or_else(Timestamp::default, |line| line.at),
-        );
+    if let (Some((why, at)), Some(job)) = (transition.not_sent(), letter.state.job()) {
+        tally.jobs.not_sent(job, letter.state.id, why, at);
     }
 }
 

@@ -10,9 +10,10 @@ use crate::{
     domain::{
         content_key::ContentKey,
         letter::{Importance, LetterId},
-        lifecycle::{Transition, failures::FailedMessage},
+        lifecycle::{LetterState, Transition, failures::FailedMessage},
         policy::Decision,
     },
+    grouping,
     store::{StoreError, counts::facets::FacetKey},
 };
 
@@ -158,6 +159,14 @@ impl Arrival {
         let error = self.failure.error.as_ref()?;
         let first_line = || error.stacktrace.as_deref().filter(|_| error.kind.is_none())?.lines().next();
         error.message.as_deref().or_else(first_line).map(listed)
+    }
+
+    /// Whether it has failed as this letter did, with an error that has `error` in common with those that are alike.
+    pub(super) fn fails_like(&self, was: &LetterState, error: &str) -> bool {
+        let Failure { queue, reason, .. } = &self.failure;
+        was.queue.as_deref().unwrap_or_default() == queue.as_deref().unwrap_or_default()
+            && was.reason == *reason
+            && error == grouping::alike(self.error_type(), self.error_message())
     }
 }
 

@@ -10,13 +10,14 @@ use failure_conventions::danger::Danger;
 
 use super::{
     apply,
-    contents::contents,
+    contents::{contents, errors},
     intake::{Arrival, IntakeBatch},
     lock::{self, LockedLetter},
     rows::{ContentsRow, bigint, remarks_to_string},
 };
 use crate::{
     domain::{
+        group::GroupId,
         letter::{LetterId, Status},
         lifecycle::{
             Change, Transition,
@@ -25,12 +26,7 @@ use crate::{
     },
     store::{
         StoreError,
-        counts::{
-            facet_scope::FacetScope,
-            facets::{FacetId, FacetKey},
-            place::Place,
-            tally::Tally,
-        },
+        counts::{facet_scope::FacetScope, facets::FacetKey, place::Place, tally::Tally},
         db::{
             Tx,
             columns::{self, Column},
@@ -46,6 +42,8 @@ const CHUNK: usize = 1_000;
 pub(crate) struct Returning {
     letters: HashMap<LetterId, LockedLetter>,
     contents: HashMap<LetterId, ContentsRow>,
+    /// What their errors have in common with those that are alike.
+    errors: HashMap<LetterId, String>,
     /// Ids of letters that there are, on whatever broker.
     taken: HashSet<LetterId>,
     /// Letters that an arrival of the batch was found to be.
@@ -62,7 +60,8 @@ impl Returning {
         let taken = letters.keys().copied().collect();
         letters.retain(|_, letter| letter.state.broker == batch.broker);
         let ids: Vec<LetterId> = letters.keys().copied().collect();
-        Ok(Self { letters, contents: contents(tx, &ids).await?, taken, back: HashSet::new() })
+        let (contents, errors) = (contents(tx, &ids).await?, errors(tx, &ids).await?);
+        Ok(Self { letters, contents, errors, taken, back: HashSet::new() })
     }
 
     /// The letter that an arrival is, where it is the one it claims, or was found, to be.
@@ -102,8 +101,9 @@ impl Returning {
         let mut revived = RevivedFamilies::default();
         for (id, arrival) in failed_again {
             let (Some(was), Some(contents)) = (self.letters.get(id), self.contents.get(id)) else { continue };
+            let error = self.errors.get(id).map_or("", String::as_str);
             match letters.entry(*id) {
-                Vacant(place) => _ = place.insert(Letter::back(was, contents, arrival, &mut revived)?),
+                Vacant(place) => _ = place.insert(Letter::back((was, error), contents, arrival, &mut revived)?),
                 Occupied(place) => place.into_mut().back_again(arrival),
             }
         }
@@ -137,9 +137,10 @@ impl Reopened<'_> {
         for letter in &self.letters {
             let facet = scope.id(tx, &letter.facet()).await?;
             tally.remove(letter.was.place());
-            tally.add(Place { facet, received_at: letter.last.received_at, ..letter.was.place() });
+            let place = Place { facet, group: letter.group(), received_at: letter.last.received_at };
+            tally.add(place);
             apply::count_group_step(tally, letter.was, &letter.transition);
-            letters.push((facet, letter));
+            letters.push((place, letter));
         }
         for chunk in letters.chunks(CHUNK) {
             update_letters(tx, chunk).await?;
@@ -153,6 +154,8 @@ impl Reopened<'_> {
 /// A letter that came back, perhaps several times in one batch.
 struct Letter<'a> {
     was: &'a LockedLetter,
+    /// What its error before has in common with those that are alike.
+    error: &'a str,
     failed_again: FailedAgain<'a>,
     /// What becomes of it by now.
     transition: Transition<'a>,
@@ -168,7 +171,7 @@ struct Letter<'a> {
 
 impl<'a> Letter<'a> {
     fn back(
-        was: &'a LockedLetter,
+        (was, error): (&'a LockedLetter, &'a str),
         contents: &ContentsRow,
         arrival: &'a Arrival,
         revived: &mut RevivedFamilies,
@@ -178,7 +181,7 @@ impl<'a> Letter<'a> {
         let is_wrapped_anew = contents.body != arrival.message.body;
         let mut losses = contents.losses()?;
         add_losses(&mut losses, arrival);
-        Ok(Self { was, failed_again, transition, last: arrival, earlier_deaths, losses, is_wrapped_anew })
+        Ok(Self { was, error, failed_again, transition, last: arrival, earlier_deaths, losses, is_wrapped_anew })
     }
 
     /// Another copy of it stands further down in the batch.
@@ -194,6 +197,13 @@ impl<'a> Letter<'a> {
 
     fn facet(&self) -> FacetKey {
         self.last.facet(&self.was.state.broker, &self.transition)
+    }
+
+    /// The group that it stays in. What fails in another way mostly belongs to another: to which is known once it is
+    /// enriched, and until then nobody is called for either. What is open stays where people know of it.
+    fn group(&self) -> Option<GroupId> {
+        let was = &self.was.state;
+        was.group.filter(|_| was.status == Status::Open || self.last.fails_like(was, self.error))
     }
 
     fn closed_at(&self) -> Option<Timestamp> {
@@ -212,11 +222,13 @@ fn add_losses(losses: &mut Vec<String>, arrival: &Arrival) {
     losses.truncate(MOST);
 }
 
-async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
+async fn update_letters(tx: &mut Tx, letters: &[(Place, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH back (id, facet_id, at, last_failed_at, attempts, rounds, size, handed_over_at, closed_at, error_type,
-            error_message, message_type, danger, recognised_at, id_key) AS (",
-        ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
+            error_message, message_type, danger, recognised_at, id_key, group_id) AS (",
+        ") UPDATE letters SET facet_id = back.facet_id, group_id = back.group_id,
+            key_id = CASE WHEN back.group_id IS NOT NULL THEN letters.key_id END,
+            received_at = back.at, last_failed_at = back.last_failed_at,
             attempts = back.attempts, rounds = back.rounds, size = back.size, problem = NULL, closed_at = back.closed_at, named_with = NULL,
             handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
             recognised_at = coalesce(back.recognised_at, letters.recognised_at),
@@ -230,8 +242,8 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
     ];
     let columns = vec![
         Column::ids(letters, |(_, letter)| letter.was.state.id.as_uuid()),
-        Column::numbers(letters, |(facet, _)| facet.0),
-        Column::numbers(letters, |(_, letter)| letter.last.received_at.as_micros()),
+        Column::numbers(letters, |(place, _)| place.facet.0),
+        Column::numbers(letters, |(place, _)| place.received_at.as_micros()),
         Column::numbers(letters, |(_, letter)| letter.last.failed_at().as_micros()),
         Column::numbers(letters, |(_, letter)| bigint(letter.failed_again.attempts())),
         Column::numbers(letters, |(_, letter)| bigint(letter.failed_again.rounds())),
@@ -246,12 +258,13 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
             letter.last.is_recognised.then_some(letter.last.received_at.as_micros())
         }),
         Column::numbers(letters, |(_, letter)| letter.last.id_key.map(|key| key.0)),
+        Column::perhaps_ids(letters, |(place, _)| place.group.map(GroupId::as_uuid)),
     ];
     columns::execute(tx, UPDATE, columns).await
 }
 
 /// The body is left as it is: most often it is the same.
-async fn update_contents(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
+async fn update_contents(tx: &mut Tx, letters: &[(Place, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH back (id, exchange, routing_key, properties, headers, earlier_deaths, remarks) AS (",
         ") UPDATE contents SET exchange = back.exchange, routing_key = back.routing_key,
@@ -270,7 +283,7 @@ async fn update_contents(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Res
     columns::execute(tx, UPDATE, columns).await
 }
 
-async fn update_bodies(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
+async fn update_bodies(tx: &mut Tx, letters: &[(Place, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH back (id, body) AS (",
         ") UPDATE contents SET body = back.body FROM back WHERE contents.letter_id = back.id",

@@ -1,6 +1,6 @@
-//! What was sent back before it had a group: that takes a moment, and a retry may be due sooner.
+//! What was sent back while it had no group: to find one takes a moment, and a retry may be due sooner.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Counts for their groups how often these letters, which had none, were sent back and failed again.
+/// Counts for their groups how often these letters, which had none, were sent back and failed again since they had one.
 pub(super) async fn count(
     tx: &mut Tx,
     tally: &mut Tally,
@@ -36,8 +36,12 @@ pub(super) async fn count(
         push_ids(&mut select, &ids);
         select.push(" ORDER BY letter_id, seq").build_query_as().fetch_all(&mut **tx).await?
     });
+    let counted = counted(&rows, letters);
     let mut away: Option<(Uuid, Timestamp)> = None;
-    for (id, at, event) in rows {
+    for (n, (id, at, event)) in rows.into_iter().enumerate() {
+        if counted.get(&id).is_some_and(|last| n <= *last) {
+            continue;
+        }
         let (group, at) = (groups.get(&LetterId::from_uuid(id)).copied(), Timestamp::from_micros(at));
         if parse::<Event>("an event", &event)? == Event::Retried {
             tally.sent(group, at);
@@ -47,4 +51,13 @@ pub(super) async fn count(
         }
     }
     Ok(())
+}
+
+/// The last rows of letters that were in a group before, which are counted there: they left it when they failed again.
+fn counted(rows: &[(Uuid, i64, String)], letters: &[(&LockedLetter, GroupId)]) -> HashMap<Uuid, usize> {
+    let had_one = letters.iter().filter(|(letter, _)| letter.state.enriched_at.is_some());
+    let had_one: HashSet<Uuid> = had_one.map(|(letter, _)| letter.state.id.as_uuid()).collect();
+    let rows = rows.iter().enumerate();
+    let failed = rows.filter(|(_, (id, _, event))| event == Event::FailedAgain.as_str() && had_one.contains(id));
+    failed.map(|(n, (id, ..))| (*id, n)).collect()
 }

@@ -1,6 +1,9 @@
 //! What a digest says, read from the database at one moment.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use amqp_message::{glob::Globs, time::Timestamp};
 use sqlx::QueryBuilder;
@@ -8,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
-        digest::{Figures, GroupSnapshot, LastDigest},
+        digest::{Figures, GroupSnapshot, LastDigest, PartOf},
         group::{Group, GroupId},
         letter::Importance,
     },
@@ -19,6 +22,11 @@ use crate::{
         letters::rows::parse,
     },
 };
+
+/// What is received so long before a digest may be written down after it.
+const LATE: Duration = Duration::from_secs(60);
+/// What is put into its group so long before a digest may be there only after it.
+const UNDER_WAY: Duration = Duration::from_secs(5);
 
 /// What a digest is about.
 #[derive(Clone, Copy, Debug)]
@@ -37,26 +45,26 @@ impl StoreReader {
     /// All figures of a digest, as they are at one moment.
     ///
     /// The last digest is the one of the last slot that was made until now. One that Slack has refused counts for nothing:
-    /// nobody has read it.
+    /// nobody has read it. Nor does one that waits while Slack takes nothing, as it may be given up.
     pub async fn digest_figures(&self, scope: DigestScope<'_>) -> Result<Figures, StoreError> {
         let mut tx = self.db.snapshot().await?;
         // The last one was about all queues.
         let last = if self.scope.is_everything() { last_digest(&mut tx, scope).await? } else { None };
-        let since = last.as_ref().map(|last| last.made_at);
         let mut groups = groups(&mut tx, scope.queues).await?;
         groups.retain(|group| self.scope.includes(&group.key.broker, group.key.queue.as_deref().unwrap_or_default()));
         add_unknown(&mut tx, &mut groups, scope.pending_since).await?;
         let facets = open_facets(&mut tx, scope.importances).await?;
-        let (new, sent) = match since {
-            Some(since) => (new_since(&mut tx, &facets, since).await?, sent_since(&mut tx, scope, since).await?),
+        let (new, sent) = match &last {
+            Some(last) => (new_since(&mut tx, &facets, last).await?, sent_since(&mut tx, scope, last.made_at).await?),
             None => Default::default(),
         };
+        let (merged, ungrouped_since) = (merged(&mut tx).await?, ungrouped_since(&mut tx, scope.now).await?);
         let mut oldest_open = oldest_open(&mut tx, &facets).await?;
         if !self.scope.is_everything() {
             let theirs: HashSet<GroupId> = groups.iter().map(|group| group.id).collect();
             oldest_open.retain(|id, _| theirs.contains(id));
         }
-        let figures = Figures { last, groups, new, sent, oldest_open };
+        let figures = Figures { last, groups, merged, ungrouped_since, new, sent, oldest_open };
         tx.commit().await?;
         Ok(figures)
     }
@@ -72,7 +80,10 @@ async fn last_digest(tx: &mut Tx, scope: DigestScope<'_>) -> Result<Option<LastD
     const LAST: &str =
         "SELECT d.made_at, d.snapshot FROM digests d LEFT JOIN notifications n ON n.id = d.notification_id
         WHERE d.name = $1 AND d.slot IS NOT NULL AND d.made_at <= $2 AND coalesce(n.state, '') <> 'refused'
-        AND d.snapshot <> '' ORDER BY d.made_at DESC LIMIT 1";
+        AND d.snapshot <> '' AND NOT EXISTS (SELECT 1 FROM notifications o
+            WHERE n.state = 'waiting' AND o.subject = n.subject AND o.channel = n.channel
+            AND o.state = 'waiting' AND o.attempts > 0 AND o.seq <= n.seq)
+        ORDER BY d.made_at DESC LIMIT 1";
     let row: Option<(i64, String)> = on!(tx, |tx| sqlx::query_as(LAST)
         .bind(scope.name)
         .bind(scope.now.as_micros())
@@ -89,12 +100,7 @@ async fn last_digest(tx: &mut Tx, scope: DigestScope<'_>) -> Result<Option<LastD
 async fn groups(tx: &mut Tx, queues: &[String]) -> Result<Vec<Group>, StoreError> {
     let rows: Vec<Row> = on!(tx, |tx| {
         let mut select = QueryBuilder::new("SELECT ");
-        select
-            .push(COLUMNS)
-            .push(" FROM groups WHERE merged_into IS NULL")
-            .build_query_as()
-            .fetch_all(&mut **tx)
-            .await?
+        select.push(COLUMNS).push(" FROM groups").build_query_as().fetch_all(&mut **tx).await?
     });
     let queues = Globs::new(queues);
     let mut groups = Vec::with_capacity(rows.len());
@@ -105,6 +111,24 @@ async fn groups(tx: &mut Tx, queues: &[String]) -> Result<Vec<Group>, StoreError
         }
     }
     Ok(groups)
+}
+
+async fn merged(tx: &mut Tx) -> Result<HashMap<GroupId, PartOf>, StoreError> {
+    const MERGED: &str = "SELECT id, merged_into, is_counted_in FROM groups WHERE merged_into IS NOT NULL";
+    let rows: Vec<(Uuid, Uuid, bool)> = on!(tx, |tx| sqlx::query_as(MERGED).fetch_all(&mut **tx).await?);
+    let part_of = |(id, group, is_counted_in)| {
+        (GroupId::from_uuid(id), PartOf { group: GroupId::from_uuid(group), is_counted_in })
+    };
+    Ok(rows.into_iter().map(part_of).collect())
+}
+
+/// When the oldest letter was received until now that is in no group yet.
+async fn ungrouped_since(tx: &mut Tx, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    // Ids go by time, but for differences between clocks.
+    const OLDEST: &str = "SELECT min(received_at) FROM (SELECT received_at FROM letters
+        WHERE named_with IS NULL AND group_id IS NULL ORDER BY id LIMIT 1000) AS oldest";
+    let oldest: Option<i64> = on!(tx, |tx| sqlx::query_scalar(OLDEST).fetch_one(&mut **tx).await?);
+    Ok(oldest.map(Timestamp::from_micros).filter(|oldest| *oldest < now))
 }
 
 async fn add_unknown(tx: &mut Tx, groups: &mut [Group], since: Timestamp) -> Result<(), StoreError> {
@@ -135,10 +159,18 @@ async fn open_facets(tx: &mut Tx, importances: &[Importance]) -> Result<String, 
     Ok(numbers(ids.chain([-1])))
 }
 
-async fn new_since(tx: &mut Tx, facets: &str, since: Timestamp) -> Result<HashMap<GroupId, u64>, StoreError> {
+/// Letters that were received since the last digest, and those that were in no group yet when it was made.
+async fn new_since(tx: &mut Tx, facets: &str, last: &LastDigest) -> Result<HashMap<GroupId, u64>, StoreError> {
+    let late = last.made_at.minus(LATE);
+    // Where letters were just being put into their groups, some are counted twice rather than never.
+    let (since, grouped_after) = match last.snapshot.ungrouped_since {
+        Some(ungrouped) => (ungrouped.min(late), last.made_at.minus(UNDER_WAY)),
+        None => (late, last.made_at),
+    };
     let rows: Vec<(Uuid, i64)> = on!(tx, |tx| {
         let mut count = QueryBuilder::new("SELECT group_id, COUNT(*) FROM letters WHERE received_at >= ");
-        count.push_bind(since.as_micros()).push(" AND facet_id IN ").push(facets);
+        count.push_bind(since.as_micros()).push(" AND (received_at >= ").push_bind(last.made_at.as_micros());
+        count.push(" OR enriched_at > ").push_bind(grouped_after.as_micros()).push(") AND facet_id IN ").push(facets);
         count.push(" AND group_id IS NOT NULL GROUP BY group_id");
         count.build_query_as().persistent(false).fetch_all(&mut **tx).await?
     });

@@ -258,9 +258,10 @@ impl StoreReader {
         }
     }
 
-    /// How many are open, by importance.
+    /// How many are open and were notified, by importance.
     pub async fn count_open_incidents(&self) -> Result<Vec<(Importance, u64)>, StoreError> {
-        const COUNT: &str = "SELECT importance, COUNT(*) FROM incidents WHERE resolved_at IS NULL GROUP BY importance";
+        const COUNT: &str = "SELECT importance, COUNT(*) FROM incidents
+            WHERE resolved_at IS NULL AND told_at IS NOT NULL GROUP BY importance";
         let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(COUNT).fetch_all(pool).await?);
         let count =
             |(importance, count): (String, i64)| Ok((parse("an importance", &importance)?, count.unsigned_abs()));

@@ -8,10 +8,11 @@ mod acknowledged;
 pub(crate) mod digest_figures;
 pub(crate) mod digests;
 pub(crate) mod incidents;
+mod of_incidents;
 mod set_back;
 mod turn;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use amqp_message::time::Timestamp;
 use sqlx_macros::FromRow;
@@ -19,6 +20,7 @@ use uuid::Uuid;
 
 use super::{
     Store, StoreError, StoreReader,
+    clock::longest_claim,
     db::{Either, Sql, Tx, on},
     letters::rows::{bigint, parse},
 };
@@ -28,6 +30,8 @@ use crate::domain::notification::{
 
 /// No attempt waits longer than this for the next.
 const LONGEST_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
+/// What limits of channels are counted over.
+const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(FromRow)]
 struct Row {
@@ -102,64 +106,100 @@ pub(crate) async fn append(tx: &mut Tx, new: &[NewNotification], at: Timestamp) 
     Ok(())
 }
 
+/// Of one subject a channel is sent what waits first, so that nobody hears the end of something before its beginning: `n` is
+/// that.
+macro_rules! is_first {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
+            AND o.state = 'waiting' AND o.seq < n.seq)"
+    };
+}
+
+macro_rules! claim {
+    ($before:literal, $after:literal) => {
+        concat!(
+            "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id ",
+            $before,
+            "SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND n.channel = $4
+                AND (n.due_at <= $2 OR n.due_at > $3)
+                AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND ",
+            is_first!(),
+            " ORDER BY n.due_at, n.seq LIMIT 1",
+            $after,
+            " RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem"
+        )
+    };
+}
+
+/// How many were sent to a channel within a minute, or are being sent; taken or not. One that is tried again counts once. What
+/// a clock wrote down that was ahead does not count.
+async fn sent_lately(tx: &mut Tx, channel: Channel, (now, lease): (Timestamp, Duration)) -> Result<u64, StoreError> {
+    const SENT: &str = "SELECT COUNT(*) FROM (
+            SELECT id FROM notifications WHERE channel = $3 AND ended_at > $1 AND ended_at < $2
+            UNION ALL SELECT id FROM notifications
+                WHERE channel = $3 AND state = 'waiting' AND claimed_until > $1 AND claimed_until < $2
+        ) AS sent";
+    let sent: i64 = on!(tx, |tx| sqlx::query_scalar(SENT)
+        .bind(now.minus(MINUTE).as_micros())
+        .bind(longest_claim(now, lease))
+        .bind(channel.as_str())
+        .fetch_one(&mut **tx)
+        .await?);
+    Ok(sent.unsigned_abs())
+}
+
 impl Store {
-    /// Claims one notification that is due, for `lease`; until then no other process sends it. Of one subject and
-    /// channel only the first that waits can be claimed, so that nobody hears the end of something before its
-    /// beginning. None is claimed of the channels in `except`. What is due or claimed for longer than there is reason
-    /// to was written by a clock that was ahead, and is due too.
+    /// Claims one notification for a channel that is due, for `lease`; until then no other process sends it. Of one subject
+    /// only the first that waits can be claimed. None is claimed where as many were sent within a minute as the limit says.
+    /// What is due or claimed for longer than there is reason to was written by a clock that was ahead, and is due too.
     pub async fn claim_notification(
         &self,
         now: Timestamp,
         lease: Duration,
-        except: &[Channel],
+        (channel, limit): (Channel, Option<u64>),
     ) -> Result<Option<ClaimedNotification>, StoreError> {
         const CLAIM: Sql = Sql {
-            sqlite: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
-                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3)
-                    AND $4 NOT LIKE '%,' || n.channel || ',%' AND NOT EXISTS (
-                        SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
-                        AND o.state = 'waiting' AND o.seq < n.seq)
-                    ORDER BY n.due_at, n.seq LIMIT 1)
-                RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
+            sqlite: claim!("IN (", ")"),
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
-            postgres: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id = ANY(ARRAY(
-                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3)
-                    AND $4 NOT LIKE '%,' || n.channel || ',%' AND NOT EXISTS (
-                        SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
-                        AND o.state = 'waiting' AND o.seq < n.seq)
-                    ORDER BY n.due_at, n.seq LIMIT 1 FOR UPDATE SKIP LOCKED))
-                RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
+            postgres: claim!("= ANY(ARRAY(", " FOR UPDATE SKIP LOCKED))"),
         };
-        let claim = CLAIM.pick(self.db.writer());
-        let except: String = except.iter().map(|channel| format!(",{channel},")).collect();
-        let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
+        let mut tx = self.claiming_turn().await?;
+        if let Some(limit) = limit
+            && sent_lately(&mut tx, channel, (now, lease)).await? >= limit
+        {
+            return tx.commit().await.map(|()| None);
+        }
+        let claim = CLAIM.pick(&tx);
+        let row: Option<Row> = on!(&mut tx, |tx| sqlx::query_as(claim)
             .bind(now.plus(lease).as_micros())
             .bind(now.as_micros())
             .bind(now.plus(LONGEST_WAIT).as_micros())
-            .bind(&except)
-            .fetch_optional(pool)
+            .bind(channel.as_str())
+            .fetch_optional(&mut **tx)
             .await?);
+        tx.commit().await?;
         row.map(Row::claimed).transpose()
     }
 
-    /// Writes down the result of an attempt.
+    /// Writes down the result of an attempt. The claim of one that is to be made again ends now, and is not forgotten: it
+    /// counts among those of its channel.
     pub async fn end_attempt(&self, id: Uuid, attempt: &Attempt, now: Timestamp) -> Result<(), StoreError> {
-        const END: &str = "UPDATE notifications SET claimed_until = NULL, state = $1, due_at = coalesce($2, due_at),
+        const END: &str = "UPDATE notifications SET claimed_until = $6, state = $1, due_at = coalesce($2, due_at),
             ended_at = $3, problem = $4 WHERE id = $5 AND state = 'waiting'";
         let (state, due_at, problem) = match attempt {
             Attempt::Delivered => (NotificationState::Delivered, None, ""),
             Attempt::Later(at, why) => (NotificationState::Waiting, Some(at.as_micros()), why.as_str()),
             Attempt::Refused(why) => (NotificationState::Refused, None, why.as_str()),
         };
-        let ended_at = (state != NotificationState::Waiting).then_some(now.as_micros());
+        let is_over = state != NotificationState::Waiting;
+        let (ended_at, tried_at) = (is_over.then_some(now.as_micros()), (!is_over).then_some(now.as_micros()));
         on!(self.db.writer(), |pool| sqlx::query(END)
             .bind(state.as_str())
             .bind(due_at)
             .bind(ended_at)
             .bind(problem)
             .bind(id)
+            .bind(tried_at)
             .execute(pool)
             .await
             .map(drop)?);
@@ -178,37 +218,49 @@ impl Store {
 }
 
 impl StoreReader {
-    /// When the next notification that nobody is sending at the moment is due.
-    pub async fn next_notification_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        const NEXT: &str = "SELECT min(CASE WHEN due_at > $2 THEN $1 ELSE due_at END) FROM notifications
-            WHERE state = 'waiting' AND (claimed_until IS NULL OR claimed_until <= $1 OR claimed_until > $2)";
+    /// When the next notification for a channel that nobody is sending at the moment is due.
+    pub async fn next_notification_due(
+        &self,
+        channel: Channel,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        const NEXT: &str = concat!(
+            "SELECT min(CASE WHEN n.due_at > $2 THEN $1 ELSE n.due_at END) FROM notifications n
+            WHERE n.state = 'waiting' AND n.channel = $3
+            AND (n.claimed_until IS NULL OR n.claimed_until <= $1 OR n.claimed_until > $2) AND ",
+            is_first!(),
+        );
         let due: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT)
             .bind(now.as_micros())
             .bind(now.plus(LONGEST_WAIT).as_micros())
+            .bind(channel.as_str())
             .fetch_one(pool)
             .await?);
         Ok(due.map(Timestamp::from_micros))
     }
 
-    /// When the first notification was or will be due that nobody is sending, whatever the clock says.
+    /// Since when or from when on a notification is due though nothing is tried at its channel, whatever the clock says: a
+    /// channel that takes its time is sent one after the other.
     pub async fn first_notification_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        const FIRST: &str = "SELECT min(due_at) FROM notifications WHERE state = 'waiting' AND claimed_until IS NULL";
+        const FIRST: &str = concat!(
+            "SELECT min(CASE WHEN tried_at > due_at THEN tried_at ELSE due_at END) FROM (
+            SELECT min(n.due_at) AS due_at, (SELECT max(t.claimed_until) FROM notifications t
+                WHERE t.state = 'waiting' AND t.channel = n.channel) AS tried_at
+            FROM notifications n WHERE n.state = 'waiting' AND ",
+            is_first!(),
+            " GROUP BY n.channel) AS channels",
+        );
         let due: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(FIRST).fetch_one(pool).await?);
         Ok(due.map(Timestamp::from_micros))
     }
 
-    /// How many each channel was sent since then, or is being sent at `now`.
-    pub async fn sent_since(&self, since: Timestamp, now: Timestamp) -> Result<Vec<(Channel, u64)>, StoreError> {
-        const SENT: &str = "SELECT channel, COUNT(*) FROM (
-                SELECT channel FROM notifications WHERE ended_at > $1
-                UNION ALL SELECT channel FROM notifications WHERE state = 'waiting' AND claimed_until > $2
-            ) AS sent GROUP BY channel";
-        let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SENT)
-            .bind(since.as_micros())
-            .bind(now.as_micros())
-            .fetch_all(pool)
-            .await?);
-        rows.into_iter().map(|(channel, sent)| Ok((parse("a channel", &channel)?, sent.unsigned_abs()))).collect()
+    /// When something was delivered last to each channel, where that was after `since`.
+    pub async fn last_delivered(&self, since: Timestamp) -> Result<BTreeMap<Channel, Timestamp>, StoreError> {
+        const LAST: &str = "SELECT channel, max(ended_at) FROM notifications
+            WHERE ended_at > $1 AND state = 'delivered' GROUP BY channel";
+        let rows: Vec<(String, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(LAST).bind(since.as_micros()).fetch_all(pool).await?);
+        rows.into_iter().map(|(channel, at)| Ok((parse("a channel", &channel)?, Timestamp::from_micros(at)))).collect()
     }
 
     /// How many wait to be sent, and since when the first of them does.

@@ -9,6 +9,7 @@ use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
+use super::sent_back;
 use crate::{
     domain::{letter::LetterId, retry::Claim},
     store::{
@@ -26,7 +27,7 @@ use crate::{
 const CHUNK: usize = 1_000;
 
 /// What becomes of claims that are still held.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     Hold(Timestamp),
     End,
@@ -86,10 +87,10 @@ impl Store {
 
     async fn change_claims(&self, claims: &[Claim], change: Change) -> Result<(), StoreError> {
         const CHANGE: [&str; 2] = [
-            "WITH held (letter_id, due_at, number, claimed_until, fewer) AS (",
+            "WITH held (letter, due_at, number, claimed_until, fewer) AS (",
             ") UPDATE retries SET claimed_until = held.claimed_until, claims = retries.claims - held.fewer FROM held
-            WHERE retries.letter_id = held.letter_id AND retries.due_at = held.due_at AND retries.claims = held.number
-            AND retries.claimed_until IS NOT NULL",
+            WHERE retries.letter_id = held.letter AND retries.due_at = held.due_at AND retries.claims = held.number
+            AND retries.claimed_until IS NOT NULL RETURNING letter_id",
         ];
         for chunk in claims.chunks(CHUNK) {
             let mut tx = self.db.begin().await?;
@@ -98,9 +99,12 @@ impl Store {
                 Column::numbers(chunk, |claim| claim.due_at.as_micros()),
                 Column::numbers(chunk, |claim| bigint(claim.number)),
                 Column::numbers(chunk, |_| change.until()),
-                Column::numbers(chunk, |_| i64::from(matches!(change, Change::GiveBack))),
+                Column::numbers(chunk, |_| i64::from(change == Change::GiveBack)),
             ];
-            columns::execute(&mut tx, CHANGE, columns).await?;
+            let changed = columns::execute_returning(&mut tx, CHANGE, columns).await?;
+            if change == Change::GiveBack {
+                sent_back::not_sent(&mut tx, changed).await?;
+            }
             tx.commit().await?;
         }
         Ok(())

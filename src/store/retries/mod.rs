@@ -3,6 +3,7 @@
 mod claims;
 pub(super) mod delay_queues;
 pub(super) mod finished;
+mod identities;
 pub(super) mod outcomes;
 pub(super) mod pauses;
 pub(super) mod policies;

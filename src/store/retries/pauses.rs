@@ -17,7 +17,11 @@ use crate::{
     },
     store::{
         Store, StoreError, StoreReader, audit,
-        db::{Tx, id_list::push_ids, on},
+        db::{
+            Either, Sql, Tx,
+            id_list::{push_ids, push_texts},
+            on,
+        },
         letters::rows::bigint,
     },
 };
@@ -103,7 +107,13 @@ impl Store {
                 SELECT queue FROM watched_queues WHERE broker = $1 AND consumers > 0
                 AND coalesce(state, 'running') IN ('running', 'live', 'flow', 'other'))
             RETURNING queue";
+        // Whoever claims locks them in this order too; an update would take them in any.
+        const LOCK: &str = "SELECT queue FROM queue_pauses WHERE broker = $1 AND until_consumers = 1 AND releasing = 0
+            ORDER BY queue FOR NO KEY UPDATE";
         let mut tx = self.db.begin().await?;
+        if let Either::Postgres(tx) = &mut tx {
+            sqlx::query(LOCK).bind(broker).execute(&mut **tx).await?;
+        }
         let queues: Vec<String> = on!(&mut tx, |tx| sqlx::query_scalar(RESUME)
             .bind(broker)
             .bind(at.as_micros())
@@ -148,21 +158,25 @@ pub(super) async fn release(tx: &mut Tx, broker: &str, limit: usize) -> Result<(
 
 /// Of what was just claimed, sets aside what goes into a queue that is paused; the rest is left.
 pub(super) async fn hold(tx: &mut Tx, broker: &str, ids: Vec<Uuid>) -> Result<Vec<LetterId>, StoreError> {
-    const ANY: &str = "SELECT COUNT(*) FROM queue_pauses WHERE broker = $1 AND releasing = 0";
+    // Who resumes one waits until this is written: what it holds is seen by whoever lets go of it.
+    const PAUSED: Sql = Sql {
+        sqlite: "SELECT queue FROM queue_pauses WHERE broker = $1 AND releasing = 0",
+        postgres: "SELECT queue FROM queue_pauses WHERE broker = $1 AND releasing = 0 ORDER BY queue FOR SHARE",
+    };
     let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
-    let paused: i64 = on!(&mut *tx, |tx| sqlx::query_scalar(ANY).bind(broker).fetch_one(&mut **tx).await?);
-    if paused == 0 {
+    let paused = PAUSED.pick(tx);
+    let paused: Vec<String> = on!(&mut *tx, |tx| sqlx::query_scalar(paused).bind(broker).fetch_all(&mut **tx).await?);
+    if paused.is_empty() {
         return Ok(ids);
     }
     let mut held = std::collections::HashSet::new();
     for chunk in ids.chunks(CHUNK) {
         let found: Vec<Uuid> = on!(&mut *tx, |tx| {
             let mut hold = QueryBuilder::new(
-                "UPDATE retries SET held = 1, claimed_until = NULL, claims = claims - 1 WHERE queue IN (
-                    SELECT queue FROM queue_pauses WHERE releasing = 0 AND broker = ",
+                "UPDATE retries SET held = 1, claimed_until = NULL, claims = claims - 1 WHERE queue IN ",
             );
-            hold.push_bind(broker).push(") AND letter_id IN ");
-            push_ids(&mut hold, chunk);
+            push_texts(&mut hold, paused.clone());
+            push_ids(hold.push(" AND letter_id IN "), chunk);
             hold.push(" RETURNING letter_id").build_query_scalar().fetch_all(&mut **tx).await?
         });
         held.extend(found.into_iter().map(LetterId::from_uuid));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use amqp_message::time::Timestamp;
+use failure_conventions::identity::LARGEST_BODY;
 use sqlx::QueryBuilder;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
@@ -16,7 +17,11 @@ use crate::{
     },
     store::{
         Store, StoreError, StoreReader,
-        db::{Sql, Tx, id_list::push_ids, on},
+        db::{
+            Sql, Tx,
+            id_list::{push_ids, push_uuids},
+            on,
+        },
         letters::rows::parse,
     },
 };
@@ -32,11 +37,11 @@ const FIND: Sql = Sql {
             UNION SELECT s.content, s.letter_id FROM ids w CROSS JOIN sent_back s ON s.id_key = w.key
             AND s.letter_id IN (SELECT letter_id FROM sent_back
                 WHERE id_key = w.key AND queue = w.queue AND broker = $2 ORDER BY letter_id DESC LIMIT 100))
-        SELECT s.*, f.status, r.claims FROM found
+        SELECT s.*, f.status, r.claims, l.size FROM found
         CROSS JOIN sent_back s ON s.content = found.content AND s.letter_id = found.letter_id
         LEFT JOIN letters l ON l.id = s.letter_id LEFT JOIN facets f ON f.id = l.facet_id
         LEFT JOIN retries r ON r.letter_id = s.letter_id ORDER BY s.letter_id DESC",
-    postgres: "SELECT s.*, f.status, r.claims FROM (
+    postgres: "SELECT s.*, f.status, r.claims, l.size FROM (
             SELECT s.* FROM (SELECT CAST(value ->> 0 AS BIGINT) AS key, value ->> 1 AS queue
                 FROM json_array_elements(CAST($1 AS JSON)) AS pairs (value)) w
             CROSS JOIN LATERAL (SELECT * FROM sent_back WHERE content = w.key AND queue = w.queue AND broker = $2
@@ -62,6 +67,7 @@ struct Row {
     stopped: bool,
     status: Option<String>,
     claims: Option<i64>,
+    size: Option<i64>,
 }
 
 impl TryFrom<Row> for SentBack {
@@ -80,14 +86,14 @@ impl TryFrom<Row> for SentBack {
             automatic: row.automatic.unsigned_abs(),
             rounds: row.rounds.unsigned_abs(),
             is_stopped: row.stopped,
-            letter: status.map(|status| SentLetter { is_away: is_away(status, claims), message: None }),
+            letter: status.map(|status| SentLetter { is_away: is_away(status, claims), identity: None }),
         })
     }
 }
 
 impl StoreReader {
     /// What was sent back of these contents, or under these ids, to these queues of a broker, the newest first, with the
-    /// messages of those that are letters and have not been seen since.
+    /// identities of those that are letters and have not been seen since.
     pub async fn sent_back(
         &self,
         broker: &str,
@@ -103,13 +109,19 @@ impl StoreReader {
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             sqlx::query_as(sql).bind(&contents).bind(broker).bind(&ids).fetch_all(pool).await?
         });
-        let mut sent = rows.into_iter().map(SentBack::try_from).collect::<Result<Vec<_>, _>>()?;
-        let is_letter_away = |sent: &&SentBack| sent.letter.as_ref().is_some_and(|letter| letter.is_away);
-        let away: Vec<LetterId> = sent.iter().filter(is_letter_away).map(|sent| sent.id).collect();
-        let mut messages = self.messages(&away).await?;
+        let (mut sent, mut away) = (Vec::with_capacity(rows.len()), Vec::new());
+        for row in rows {
+            let size = row.size.unwrap_or_default().unsigned_abs();
+            let found = SentBack::try_from(row)?;
+            if found.letter.as_ref().is_some_and(|letter| letter.is_away) {
+                away.push((found.id, size));
+            }
+            sent.push(found);
+        }
+        let mut identities = self.identities(&away, LARGEST_BODY as u64).await?;
         for SentBack { id, letter, .. } in &mut sent {
             if let Some(letter) = letter {
-                letter.message = messages.remove(id);
+                letter.identity = identities.remove(id);
             }
         }
         Ok(sent)
@@ -234,6 +246,19 @@ pub(super) async fn remember(tx: &mut Tx, ids: &[LetterId], now: Timestamp) -> R
             stopped = FALSE",
         );
         query.build().execute(&mut **tx).await?;
+    });
+    Ok(())
+}
+
+/// Letters were not published after all: what a policy was to send does not count among its retries.
+pub(super) async fn not_sent(tx: &mut Tx, letters: Vec<Uuid>) -> Result<(), StoreError> {
+    on!(tx, |tx| {
+        let mut query = QueryBuilder::new(
+            "UPDATE sent_back SET automatic = automatic - 1 WHERE automatic > 0 AND (content, letter_id) IN (
+                SELECT l.content, l.id FROM retries r JOIN letters l ON l.id = r.letter_id WHERE r.actor = ",
+        );
+        push_uuids(query.push_bind(Actor::SYSTEM).push(" AND r.letter_id IN "), letters);
+        query.push(")").build().execute(&mut **tx).await?;
     });
     Ok(())
 }

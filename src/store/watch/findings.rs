@@ -1,6 +1,6 @@
 //! What the watch has found, for pages and numbers.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
@@ -14,6 +14,9 @@ use crate::{
     },
     store::{StoreError, StoreReader, db::on, letters::rows::bigint},
 };
+
+/// For how long a broker's list of its queues says which there are.
+const CURRENT: Duration = Duration::from_secs(5 * 60);
 
 /// A broker that is watched, or was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +32,9 @@ pub struct WatchedBroker {
 }
 
 impl WatchedBroker {
-    /// Whether it has said since then which queues there are.
-    pub fn has_answered(&self, since: Timestamp) -> bool {
-        self.looked_at > Some(since) && self.problem.is_none()
+    /// When it has said which queues there are; `None` where that says nothing of `now` any more.
+    pub fn listed_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.looked_at.filter(|at| *at > now.minus(CURRENT) && self.problem.is_none())
     }
 }
 

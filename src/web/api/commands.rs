@@ -125,7 +125,7 @@ impl Retry {
             let one = |field: &&str| {
                 WebError::field(field, FaultCode::Excluded, "body_base64, json, text: it takes one of them")
             };
-            return WebError::all(payloads.iter().map(one).collect()).map_or(Ok(None), Err);
+            return WebError::all(payloads.iter().map(one)).map_or(Ok(None), Err);
         }
         match (&self.json, &self.text) {
             (Some(json), _) => edited_payload(app, letter, json.get().to_owned(), EditedAs::Json).await.map(Some),

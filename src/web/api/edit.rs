@@ -20,7 +20,7 @@ use crate::{
     },
     web::{
         error::{
-            Gathered, WebError,
+            Gathered, MOST_FAULTS, WebError,
             codes::FaultCode,
             fault::{Fault, Place},
         },
@@ -162,7 +162,8 @@ pub async fn edited_payload(
             let place = as_given(Place::within(field, &problem.path), &given);
             Fault::new(place, FaultCode::Invalid, &problem.reason)
         };
-        WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, problems.iter().map(fault).collect())
+        let faults = problems.iter().take(MOST_FAULTS + 1).map(fault).collect();
+        WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, faults)
     })
 }
 

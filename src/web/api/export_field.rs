@@ -5,10 +5,7 @@ use std::{fmt, str::FromStr};
 use serde_json::Value;
 use utoipa::openapi::{Object, ObjectBuilder};
 
-use crate::{
-    domain::column::Column,
-    web::query::described::{Described, text},
-};
+use crate::web::query::described::{Described, text};
 
 /// A column of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,12 +75,6 @@ fn inside<'l>(value: &'l Value, step: &str) -> &'l Value {
     match step.parse::<usize>() {
         Ok(n) if value.is_array() => value.get(n).unwrap_or(&Value::Null),
         _ => &value[step],
-    }
-}
-
-impl From<&Column> for Field {
-    fn from(column: &Column) -> Self {
-        Self(column.to_string())
     }
 }
 

@@ -264,10 +264,11 @@ impl From<&Reopened> for RegressedItem {
     }
 }
 
-/// Refuses who may not act on a group, or does not see it.
-pub(super) async fn need(app: &AppState, id: GroupId) -> Result<(), WebError> {
-    let _ = load(app, id).await?;
-    Visitor::need(Right::Act)
+/// The group, or what it is part of; refuses who may not act on it, or does not see it.
+pub(super) async fn need(app: &AppState, id: GroupId) -> Result<GroupId, WebError> {
+    let (_, Json(group)) = load(app, id).await?;
+    Visitor::need(Right::Act)?;
+    Ok(GroupId::from_uuid(group.item.id))
 }
 
 pub(super) async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), WebError> {

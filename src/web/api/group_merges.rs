@@ -90,8 +90,7 @@ pub async fn unmerge(
     Precondition(expected): Precondition,
     JsonBody(()): JsonBody<Nothing>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
-    need(&app, id).await?;
-    let into = app.store().merged_into(id).await?.unwrap_or(id);
+    let into = need(&app, id).await?;
     let group = app.store().groups_by_id(&[into]).await?.pop();
     expected.check(group.as_ref()).map_err(|changed| overtaken(&changed))?;
     app.triage.split_again(id, &user).await?.map_err(|refusal| refused(&refusal))?;

@@ -123,7 +123,7 @@ pub async fn preview(
     PathId(id): PathId<Group>,
     JsonBody(field): JsonBody<SplitField>,
 ) -> Result<Json<SplitPreview>, WebError> {
-    let id = present(&app, id).await?;
+    let id = need(&app, id).await?;
     Ok(Json(app.group_splits.values(&app.store(), id, &field).await?.into()))
 }
 
@@ -141,7 +141,7 @@ pub async fn split(
     Precondition(expected): Precondition,
     JsonBody(new): JsonBody<GroupSplitBody>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
-    let id = present(&app, id).await?;
+    let id = need(&app, id).await?;
     as_expected(&app, id, &expected).await?;
     app.group_splits.split(id, &new, &user).await?.map_err(|refusal| refused(&refusal))?;
     load(&app, id).await
@@ -158,16 +158,10 @@ pub async fn join(
     Precondition(expected): Precondition,
     JsonBody(()): JsonBody<Nothing>,
 ) -> Result<Json<PartsJoined>, WebError> {
-    let id = present(&app, id).await?;
+    let id = need(&app, id).await?;
     as_expected(&app, id, &expected).await?;
     let parts = app.group_splits.join(id, &user).await?.map_err(|refusal| refused(&refusal))?;
     Ok(Json(PartsJoined { into: id.as_uuid(), from: parts.iter().map(|id| id.as_uuid()).collect() }))
-}
-
-/// The group, or what it is part of, where whoever asks may act on it.
-async fn present(app: &AppState, id: GroupId) -> Result<GroupId, WebError> {
-    need(app, id).await?;
-    Ok(app.store().merged_into(id).await?.unwrap_or(id))
 }
 
 async fn as_expected(app: &AppState, id: GroupId, expected: &Expected) -> Result<(), WebError> {

@@ -80,7 +80,7 @@ macro_rules! command {
             Precondition(expected): Precondition,
             JsonBody(()): JsonBody<Nothing>,
         ) -> Result<(ETag, Json<FullGroup>), WebError> {
-            need(&app, id).await?;
+            let id = need(&app, id).await?;
             carry_out(&app, id, &$command, &expected, &user).await?;
             load(&app, id).await
         }
@@ -116,7 +116,7 @@ pub async fn snooze(
     Precondition(expected): Precondition,
     JsonBody(until): JsonBody<Snooze>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
-    need(&app, id).await?;
+    let id = need(&app, id).await?;
     carry_out(&app, id, &GroupCommand::Snooze(until), &expected, &user).await?;
     load(&app, id).await
 }

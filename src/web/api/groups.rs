@@ -24,7 +24,7 @@ use crate::{
         input::{
             Query,
             call_body::{Call, CallBody, JsonBody},
-            path_id::PathId,
+            path_id::{PathId, missing},
             precondition::{ETag, Precondition},
         },
         orders::{self, letters::read_note},
@@ -95,6 +95,8 @@ pub struct GroupChange {
 
 /// What is to be changed of a group.
 pub struct GroupEdit {
+    /// The group, or what it is part of.
+    id: GroupId,
     note: Option<String>,
     commands: Vec<GroupCommand>,
 }
@@ -104,7 +106,7 @@ impl CallBody for GroupChange {
 
     async fn read(self, call: &Call<'_>) -> Result<GroupEdit, WebError> {
         let (id, user) = (call.id::<Group>().await?, call.user().await?);
-        need(call.app, id).await?;
+        let id = need(call.app, id).await?;
         let mut gathered = Gathered::default();
         let note = gathered.take(self.note.map(|note| read_note(&note.unwrap_or_default())).transpose());
         let ticket = self.ticket.map(|ticket| orders::groups::ticket(&ticket.unwrap_or_default()));
@@ -114,7 +116,7 @@ impl CallBody for GroupChange {
             None => None,
         };
         gathered.end()?;
-        Ok(GroupEdit { note, commands: [assign, ticket].into_iter().flatten().collect() })
+        Ok(GroupEdit { id, note, commands: [assign, ticket].into_iter().flatten().collect() })
     }
 }
 
@@ -129,9 +131,9 @@ impl CallBody for GroupChange {
 pub async fn change(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    PathId(id): PathId<Group>,
+    PathId(_named): PathId<Group>,
     Precondition(expected): Precondition,
-    JsonBody(GroupEdit { note, commands }): JsonBody<GroupChange>,
+    JsonBody(GroupEdit { id, note, commands }): JsonBody<GroupChange>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
     if commands.is_empty() && note.is_none() {
         let group = app.store().groups_by_id(&[id]).await?.pop();
@@ -143,8 +145,10 @@ pub async fn change(
         carry_out(&app, id, command, &expected, &user).await?;
         expected = Expected::Anything;
     }
-    if let Some(note) = note {
-        app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?;
+    if let Some(note) = note
+        && !app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?
+    {
+        return Err(missing::<Group>());
     }
     load(&app, id).await
 }

@@ -105,7 +105,7 @@ fn json(fact: &Fact) -> Value {
         Fact::Bool(is) => Value::from(*is),
         Fact::Number(number) => Value::from(*number),
         Fact::Text(text) => Value::from(text.as_str()),
-        Fact::Items(_) | Fact::Object | Fact::Null | Fact::Hidden => Value::Null,
+        Fact::Items(_) | Fact::Long(_) | Fact::Object | Fact::Null | Fact::Hidden => Value::Null,
     }
 }
 

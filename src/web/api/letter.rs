@@ -24,6 +24,7 @@ use crate::{
         letter::{Letter, LetterId},
         version::Versioned,
     },
+    services::decoding::reading::Reading,
     web::{
         error::{WebError, codes::FaultCode},
         input::{
@@ -101,22 +102,29 @@ async fn read(
     reveal_to: Option<&Actor>,
 ) -> Result<(ETag, Json<FullLetter>), WebError> {
     let letter = remarks::letter(app, id).await?.ok_or_else(missing::<Letter>)?;
-    full(app, letter, encoding, reveal_to).await.map(|(tag, letter)| (tag, Json(letter)))
+    let shown = shown(app, letter, encoding, reveal_to).await?;
+    full(app, shown).await.map(|(tag, letter)| (tag, Json(letter)))
 }
 
-/// A letter as it is shown to who asks.
-pub(super) async fn full(
+/// A letter as it is shown to who asks, and what its body says.
+pub(super) async fn shown(
     app: &AppState,
     letter: Letter,
     encoding: Option<Chain>,
     reveal_to: Option<&Actor>,
-) -> Result<(ETag, FullLetter), WebError> {
-    let query = PayloadQuery { encoding, form: None };
-    let (id, letter) = (letter.summary.id, Arc::new(letter));
+) -> Result<(Arc<Letter>, Reading), WebError> {
+    let (query, letter) = (PayloadQuery { encoding, form: None }, Arc::new(letter));
     let reading = payload::read(app, &letter, &query, reveal_to).await?;
-    let letter = payload::without_hidden(letter, &reading);
+    Ok((payload::without_hidden(letter, &reading), reading))
+}
+
+/// All that is known of a letter that is shown so.
+pub(super) async fn full(
+    app: &AppState,
+    (letter, reading): (Arc<Letter>, Reading),
+) -> Result<(ETag, FullLetter), WebError> {
     // Afterwards, so that it shows who sees this.
-    let history = app.store().history(id).await?;
+    let history = app.store().history(letter.summary.id).await?;
     let refused = app.triage.why_not(&letter.summary, letter.summary.queue.as_deref());
     let tag = ETag(letter.summary.version());
     Ok((tag, FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, refused)))

@@ -6,7 +6,7 @@ use amqp_message::word_enum;
 use axum::{
     body::{Body, Bytes},
     extract::State,
-    http::header,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -15,15 +15,22 @@ use payload_codec::json::portable;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{activity_export::cell, export_field::Field, letter::full, model::FullLetter, reply};
+use super::{
+    activity_export::cell,
+    export_field::Field,
+    letter::{full, shown},
+    model::FullLetter,
+    reply,
+};
 use crate::{
     domain::{
         access::Right,
         actor::Actor,
         column::Column,
         filter::{LetterFilter, PageRequest},
-        letter::LetterSummary,
+        letter::{Letter, LetterSummary},
     },
+    services::{columns, decoding::reading::Reading},
     web::{
         error::WebError,
         problem::Problem,
@@ -90,8 +97,9 @@ pub async fn export(
     };
     let now = app.clock.now();
     let mut filter = query.filter(now);
-    // What has come in this moment is in it.
-    filter.until.get_or_insert(now.plus(Duration::from_micros(1)));
+    // What has come in this moment is in it, and what comes in meanwhile is not, whatever end is given.
+    let end = now.plus(Duration::from_micros(1));
+    filter.until = Some(filter.until.map_or(end, |until| until.min(end)));
     let mut letters = Letters {
         filter,
         request: PageRequest { sort: query.sort, after: query.place()?, limit: AT_ONCE },
@@ -166,8 +174,14 @@ impl Letters {
         let Some(letter) = remarks::letter(&self.app, summary.id).await? else { return Ok(None) };
         let reveal_to = self.reveal_to.as_ref().filter(|_| Visitor::need(Right::Reveal).is_ok());
         let body_base64 = reveal_to.map(|_| STANDARD.encode(&letter.message.body));
-        let (_, letter) = full(&self.app, letter, None, reveal_to).await?;
-        Ok(Some(Exported { letter, body_base64 }))
+        let shown = match shown(&self.app, letter, None, reveal_to).await {
+            // It was removed before it could be written down who sees it.
+            Err(error) if error.status == StatusCode::NOT_FOUND => return Ok(None),
+            shown => shown?,
+        };
+        let said = self.lines.said(&shown);
+        let (_, letter) = full(&self.app, shown).await?;
+        Ok(Some(Exported { letter, body_base64, said }))
     }
 }
 
@@ -177,12 +191,15 @@ struct Exported {
     letter: FullLetter,
     #[serde(skip_serializing_if = "Option::is_none")]
     body_base64: Option<String>,
+    /// What it says in the columns of the list.
+    #[serde(skip)]
+    said: Vec<String>,
 }
 
 /// How letters are written.
 enum Lines {
     Json,
-    Table(Vec<Field>),
+    Table { fields: Vec<Field>, columns: Vec<Column> },
 }
 
 impl Lines {
@@ -191,33 +208,57 @@ impl Lines {
             ExportFormat::Ndjson => Self::Json,
             ExportFormat::Csv => {
                 let fields = if export.fields.is_empty() { Field::usual() } else { export.fields };
-                Self::Table(fields.into_iter().chain(columns.iter().map(Field::from)).collect())
+                Self::Table { fields, columns: columns.to_vec() }
             }
+        }
+    }
+
+    fn said(&self, (letter, reading): &(Arc<Letter>, Reading)) -> Vec<String> {
+        match self {
+            Self::Table { columns, .. } if !columns.is_empty() => {
+                columns::in_full(letter, reading, Visitor::need(Right::Payload).is_ok(), columns)
+            }
+            _ => Vec::new(),
         }
     }
 
     fn head(&self) -> String {
         match self {
             Self::Json => String::new(),
-            Self::Table(fields) => row(fields.iter().map(|field| cell(&field.to_string()))),
+            Self::Table { fields, columns } => {
+                let fields = fields.iter().map(|field| cell(&field.to_string()));
+                row(fields.chain(columns.iter().map(|column| cell(column.path()))))
+            }
         }
     }
 
     fn line(&self, letter: &Exported) -> Result<String, WebError> {
         match self {
             Self::Json => Ok(on_one_line(&serde_json::to_string(letter).map_err(WebError::internal)?) + "\n"),
-            Self::Table(fields) => {
+            Self::Table { fields, .. } => {
+                let said = letter.said.iter().map(|text| said_cell(text));
                 let letter = serde_json::to_string(&letter.letter).map_err(WebError::internal)?;
                 let letter: Value = serde_json::from_str(&portable(&letter)).map_err(WebError::internal)?;
-                Ok(row(fields.iter().map(|field| match field.of(&letter) {
+                let fields = fields.iter().map(|field| match field.of(&letter) {
                     Value::Null => String::new(),
                     Value::String(text) => cell(text),
                     Value::Number(number) => number.to_string(),
                     other => cell(&other.to_string()),
-                })))
+                });
+                Ok(row(fields.chain(said)))
             }
         }
     }
+}
+
+/// What a letter says in a column, of which only the text is known.
+fn said_cell(text: &str) -> String {
+    /// Of more digits a spreadsheet would forget some.
+    const LONGEST: usize = 15;
+    let is_number = text.len() <= LONGEST
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+        && serde_json::from_str::<f64>(text).is_ok();
+    if text.is_empty() || is_number { text.to_owned() } else { cell(text) }
 }
 
 /// Payloads are laid out over lines. No text of JSON has a line break in it, so all of them are between its parts.

@@ -75,7 +75,7 @@ pub struct NewPause {
     #[serde(default)]
     until_consumers: bool,
     /// Why.
-    #[schema(max_length = 2000)]
+    #[schema(max_length = 8000)]
     note: Option<String>,
 }
 

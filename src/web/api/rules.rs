@@ -11,7 +11,7 @@ use super::{reply::made_at, words};
 use crate::{
     domain::{
         letter::Importance,
-        rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
+        rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder, RulePlace},
         version::{Expected, Version, Versioned},
     },
     services::rules::{RuleBook, RuleError},
@@ -160,7 +160,7 @@ pub struct NewRule {
 }
 
 impl CallBody for NewRule {
-    type Read = (Rule, Option<usize>);
+    type Read = (Rule, Option<RulePlace>);
 
     async fn read(self, call: &Call<'_>) -> Result<Self::Read, WebError> {
         let importance = read_importance(&self.importance);
@@ -169,6 +169,7 @@ impl CallBody for NewRule {
         let mut gathered = Gathered::default();
         call.app.rules.mistakes(&rule).await.into_iter().for_each(|error| gathered.add(error.into()));
         let place = gathered.take(read_position(self.position));
+        let place = place.map(|at| RulePlace { at, order: Expected::Anything });
         WebError::both(gathered.end(), importance).map(|_| (rule, place))
     }
 }
@@ -201,7 +202,7 @@ pub async fn add(
     user: CurrentUser,
     JsonBody((rule, place)): JsonBody<NewRule>,
 ) -> Result<impl IntoResponse, WebError> {
-    let id = app.rules.set(None, &rule, place, &Expected::Anything, &user).await?;
+    let id = app.rules.set(None, &rule, place.as_ref(), &Expected::Anything, &user).await?;
     let (tag, item) = one(&app, id).await?;
     Ok((tag, made_at("rules", id, item)))
 }
@@ -220,7 +221,7 @@ pub async fn set(
     Precondition(expected): Precondition,
     JsonBody((rule, place)): JsonBody<NewRule>,
 ) -> Result<(ETag, Json<RuleItem>), WebError> {
-    app.rules.set(Some(id), &rule, place, &expected, &user).await?;
+    app.rules.set(Some(id), &rule, place.as_ref(), &expected, &user).await?;
     one(&app, id).await
 }
 

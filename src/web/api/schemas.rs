@@ -115,7 +115,7 @@ impl SchemaItem {
             source: record.source.as_str(),
             hash: record.hash.clone(),
             size: record.size,
-            files: record.files.clone(),
+            files: record.files.keys().cloned().collect(),
             types: schema.map(|schema| schema.types().len()),
             missing_imports: schema.into_iter().flat_map(|schema| schema.missing_files().keys().cloned()).collect(),
             missing_types: schema.into_iter().flat_map(|schema| schema.missing_types().keys().cloned()).collect(),

@@ -9,6 +9,9 @@ use super::codes::FaultCode;
 /// What is said of a NUL. Postgres keeps none in text (<https://www.postgresql.org/docs/current/datatype-character.html>).
 pub const NO_NUL: &str = "it holds a NUL character (U+0000), which no text here can have";
 
+/// Characters of one step to a place: a name may be as long as a body, and is told with all that is wrong within it.
+const LONGEST_STEP: usize = 256;
+
 /// One thing that is wrong with a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -54,6 +57,11 @@ pub enum Place {
 }
 
 impl Place {
+    /// In the body, by the steps to it, each as far as anybody reads it.
+    pub fn of_steps(steps: &[String]) -> Self {
+        Self::Body(steps.iter().map(|step| step.chars().take(LONGEST_STEP).collect()).collect())
+    }
+
     /// A field of the body, within others by dots.
     pub fn field(name: &str) -> Self {
         Self::Body(name.split('.').map(str::to_owned).collect())
@@ -121,6 +129,8 @@ mod tests {
         check(&Place::Body(vec!["ids".to_owned(), "0".to_owned()]), Some("/ids/0"), "ids[0]");
         check(&Place::Body(vec!["a/b~c".to_owned()]), Some("/a~1b~0c"), "a/b~c");
         check(&Place::Body(Vec::new()), Some(""), "");
+        let long = ["x".repeat(LONGEST_STEP), "x".repeat(LONGEST_STEP + 1)].map(|name| Place::of_steps(&[name]));
+        assert_eq!(long[0], long[1]);
         check(&Place::parameter("limit"), None, "limit");
         check(&Place::within("json", ""), Some("/json"), "json");
         check(&Place::within("json", "items[2].price"), Some("/json/items/2/price"), "json.items[2].price");

@@ -16,8 +16,10 @@ use fault::{Fault, Place};
 
 use crate::{services::digests::DigestError, store::StoreError};
 
-/// Mistakes that are told at once: nobody reads more of them.
-const MOST_FAULTS: usize = 100;
+/// Mistakes that are told at once: nobody reads more of them. Whoever looks for them may stop behind so many.
+pub const MOST_FAULTS: usize = 100;
+/// Stands behind so many, where there are others.
+const MORE: &str = "\nand more";
 
 /// Why a request is not answered as it wished.
 #[derive(Clone, Debug)]
@@ -91,28 +93,36 @@ impl WebError {
 
     /// All that is wrong.
     pub fn of_faults(status: StatusCode, mut faults: Vec<Fault>) -> Self {
-        let others = faults.len().saturating_sub(MOST_FAULTS);
+        let has_more = faults.len() > MOST_FAULTS;
         faults.truncate(MOST_FAULTS);
         let mut detail = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-        if others > 0 {
-            detail.push_str(&format!("\nand {others} more"));
+        if has_more {
+            detail.push_str(MORE);
         }
         Self { faults, ..Self::new(status, detail) }
     }
 
-    /// What all of them say, with the status of the first; `None` where there are none. One that is not about a field, a
-    /// parameter or a header stands alone.
-    pub fn all(mut errors: Vec<Self>) -> Option<Self> {
-        if let Some(alone) = errors.iter().position(|error| error.faults.is_empty()) {
-            return Some(errors.swap_remove(alone));
+    /// What both say, with the status of this one, as far as anybody reads it.
+    fn and(&mut self, other: Self) {
+        if self.faults.len() < MOST_FAULTS {
+            self.detail.push('\n');
+            self.detail.push_str(&other.detail);
+            self.faults.extend(other.faults);
+            if self.faults.len() <= MOST_FAULTS {
+                return;
+            }
+            self.faults.truncate(MOST_FAULTS);
         }
-        let mut errors = errors.into_iter();
-        let mut all = errors.next()?;
-        for error in errors {
-            all.detail = format!("{}\n{}", all.detail, error.detail);
-            all.faults.extend(error.faults);
+        if !self.detail.ends_with(MORE) {
+            self.detail.push_str(MORE);
         }
-        Some(all)
+    }
+
+    /// All of them, see [`Gathered`]; `None` where there are none.
+    pub fn all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut gathered = Gathered::default();
+        errors.into_iter().for_each(|error| gathered.add(error));
+        gathered.0
     }
 
     /// The same, where something was wrong before: what is said again of the same places is left out. One that is not about
@@ -131,13 +141,10 @@ impl WebError {
 
     /// Both, or all that is wrong with them.
     pub fn both<A, B>(one: Result<A, Self>, other: Result<B, Self>) -> Result<(A, B), Self> {
-        match (one, other) {
-            (Ok(one), Ok(other)) => Ok((one, other)),
-            (one, other) => {
-                let wrong: Vec<Self> = one.err().into_iter().chain(other.err()).collect();
-                Err(Self::all(wrong).unwrap_or_else(|| Self::unprocessable("It cannot be read.")))
-            }
-        }
+        let mut gathered = Gathered::default();
+        let both = gathered.take(one.map(Some)).zip(gathered.take(other.map(Some)));
+        gathered.end()?;
+        both.ok_or_else(|| Self::unprocessable("It cannot be read."))
     }
 
     /// It is not as the call expected, see [`Precondition`](super::precondition::Precondition).
@@ -163,28 +170,33 @@ impl WebError {
     }
 }
 
-/// Gathers what is wrong, so that all of it is told at once.
+/// Gathers what is wrong, so that all of it is told at once, with the status of the first. What is not about a field, a
+/// parameter or a header stands alone.
 #[derive(Debug, Default)]
-pub struct Gathered(Vec<WebError>);
+pub struct Gathered(Option<WebError>);
 
 impl Gathered {
     /// What was read; where it could not be, nothing, and why is kept.
     pub fn take<T: Default>(&mut self, read: Result<T, WebError>) -> T {
         read.unwrap_or_else(|error| {
-            self.0.push(error);
+            self.add(error);
             T::default()
         })
     }
 
     /// Keeps what is wrong.
     pub fn add(&mut self, error: WebError) {
-        self.0.push(error);
+        match &mut self.0 {
+            Some(found) if found.faults.is_empty() => {}
+            Some(found) if !error.faults.is_empty() => found.and(error),
+            found => *found = Some(error),
+        }
     }
 
     /// # Errors
     /// All that went wrong.
     pub fn end(self) -> Result<(), WebError> {
-        WebError::all(self.0).map_or(Ok(()), Err)
+        self.0.map_or(Ok(()), Err)
     }
 }
 
@@ -238,4 +250,34 @@ fn chain(error: &(dyn Error + Send + Sync)) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_gathered_than_anybody_reads() {
+        let wrong = |n: usize| WebError::field(&format!("ids.{n}"), FaultCode::Format, "it is no id");
+        let all = WebError::all((0..200_000).map(wrong)).unwrap();
+        assert_eq!((all.faults.len(), all.detail.lines().count()), (MOST_FAULTS, MOST_FAULTS + 1));
+        assert!(all.detail.ends_with("ids[99]: it is no id\nand more"), "{}", all.detail);
+        let both = WebError::all([wrong(0), all.clone()]).unwrap();
+        assert!(both.faults.len() == MOST_FAULTS && both.detail.ends_with("\nand more"), "{}", both.detail);
+        let again = WebError::of_faults(all.status, [all.faults.clone(), all.faults].concat());
+        assert_eq!((again.faults.len(), again.detail), (MOST_FAULTS, all.detail));
+    }
+
+    #[test]
+    fn what_is_about_no_field_stands_alone() {
+        let field = || WebError::parameter("limit", FaultCode::Range, "it is too large");
+        for errors in [[field(), WebError::no_database(), field()], [WebError::no_database(), field(), field()]] {
+            assert_eq!(WebError::all(errors).unwrap().code, ProblemCode::DatabaseUnavailable);
+        }
+        let both = WebError::both::<(), ()>(Err(field()), Err(WebError::unprocessable("no"))).unwrap_err();
+        assert_eq!(both.detail, "no");
+        let both = WebError::both::<(), ()>(Err(field()), Err(field())).unwrap_err();
+        assert_eq!((both.status, both.faults.len()), (StatusCode::BAD_REQUEST, 2));
+        assert_eq!(WebError::both(Ok(1), Ok(2)).map_err(|error| error.detail), Ok((1, 2)));
+    }
 }

@@ -7,6 +7,7 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{StatusCode, request::Parts},
 };
+use payload_codec::json::portable;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, error::Category};
 use utoipa::ToSchema;
@@ -20,7 +21,7 @@ use crate::{
     domain::actor::Actor,
     web::{
         error::{
-            WebError,
+            MOST_FAULTS, WebError,
             codes::{FaultCode, ProblemCode},
             fault::{Fault, Place},
             head_faults::HeadFaults,
@@ -29,6 +30,9 @@ use crate::{
         visitor::CurrentUser,
     },
 };
+
+/// Values of one body: each takes some hundred bytes while it is looked at. Of a payload fewer are shown and written.
+const MOST_VALUES: usize = 500_000;
 
 /// What the body of a call may say. Its description is checked before, see [`BodySchema`].
 pub trait CallBody: DeserializeOwned + ToSchema + Send + 'static {
@@ -105,23 +109,22 @@ fn unprocessable(faults: Vec<Fault>) -> WebError {
 
 /// The fields of a body, as far as they can be read, and what its description says is wrong with them.
 fn parse<T: DeserializeOwned + ToSchema + 'static>(body: &[u8]) -> Result<(Option<T>, Vec<Fault>), WebError> {
-    // Numbers without bounds, which only some fields keep, have no value here; then the first mistake has to do.
-    let schema = BodySchema::of::<T>();
-    let repeated = schema.repeated(body);
-    match serde_json::from_slice::<Value>(body) {
-        Ok(value) => {
-            let faults = [repeated, schema.faults(&value)].concat();
-            if !faults.is_empty() {
-                return Ok((serde_json::from_value(schema.mended(value, &faults)).ok(), faults));
-            }
-        }
-        Err(error) if error.is_syntax() && error.to_string().starts_with("number out of range") => {
-            if !repeated.is_empty() {
-                return Ok((None, repeated));
-            }
-        }
-        Err(error) => return Err(not_json(&error)),
+    if values_in(body) > MOST_VALUES {
+        let why = format!("it has more than the {MOST_VALUES} values that are taken here");
+        return Err(WebError::body(StatusCode::UNPROCESSABLE_ENTITY, FaultCode::Length, why));
     }
+    let schema = BodySchema::of::<T>();
+    let value = value_of(body).map_err(|error| not_json(&error))?;
+    let mut faults = schema.repeated(body);
+    faults.extend(schema.faults(&value));
+    if faults.len() > MOST_FAULTS {
+        // There may be others, which nothing that is read is to have.
+        return Ok((None, faults));
+    }
+    if !faults.is_empty() {
+        return Ok((serde_json::from_value(schema.mended(value, &faults)).ok(), faults));
+    }
+    drop(value);
     let mut json = serde_json::Deserializer::from_slice(body);
     let fields = match serde_path_to_error::deserialize(&mut json) {
         Ok(fields) => fields,
@@ -133,6 +136,31 @@ fn parse<T: DeserializeOwned + ToSchema + 'static>(body: &[u8]) -> Result<(Optio
     };
     json.end().map_err(|error| not_json(&error))?;
     Ok((Some(fields), Vec::new()))
+}
+
+/// How many values a body has at most, if it is JSON: the first of each list and object, and one behind each comma.
+fn values_in(body: &[u8]) -> usize {
+    let (mut n, mut is_text, mut is_escaped) = (1, false, false);
+    for byte in body {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => n += 1,
+            _ => {}
+        }
+    }
+    n
+}
+
+/// What a body says. A number without bounds, which only some fields keep, stands there as text.
+fn value_of(body: &[u8]) -> Result<Value, serde_json::Error> {
+    match serde_json::from_slice(body) {
+        Err(error) if error.is_syntax() && error.to_string().starts_with("number out of range") => {
+            serde_json::from_str(&portable(&String::from_utf8_lossy(body)))
+        }
+        read => read,
+    }
 }
 
 fn not_json(error: &serde_json::Error) -> WebError {
@@ -183,7 +211,30 @@ mod tests {
         check("{\"ids\": [], \"ids\": []}", "ids: it is given more than once");
         check("{\"ids\": 7, \"ids\": [], \"json\": 1e999}", "ids: it is given more than once");
         check(r#"{"json": [{"text": "\u0000"}]}"#, "json[0].text: it holds a NUL");
+        check(r#"{"json": [{"n": 1e999, "text": "\u0000"}]}"#, "json[0].text: it holds a NUL");
+        check(r#"{"json": 1e999} x"#, "not JSON");
         let (fields, faults) = parse::<Body>(br#"{"json": {"n": 1e999}}"#).unwrap();
         assert!(fields.is_some() && faults.is_empty(), "a number is kept as it is written");
+    }
+
+    /// What is made of a small body does not fill the memory.
+    #[test]
+    fn a_body_has_as_many_values_and_mistakes_as_somebody_reads() {
+        let faults = |body: &str| match parse::<Body>(body.as_bytes()) {
+            Ok((fields, faults)) => (fields.is_some(), faults),
+            Err(error) => (false, error.faults),
+        };
+        let values = |n: usize| format!(r#"{{"json": [1{}]}}"#, ",1".repeat(n - 3));
+        assert_eq!(values_in(values(MOST_VALUES).as_bytes()), MOST_VALUES);
+        assert_eq!(faults(&values(MOST_VALUES)), (true, Vec::new()));
+        let (is_read, wrong) = faults(&values(MOST_VALUES + 1));
+        assert!(!is_read && wrong.len() == 1 && wrong[0].code == FaultCode::Length, "{wrong:?}");
+        let (is_read, wrong) = faults(&format!(r#"{{"ids": ["x"{}]}}"#, r#", "x""#.repeat(1_000)));
+        assert_eq!((is_read, wrong.len()), (false, MOST_FAULTS + 1));
+        let (is_read, wrong) = faults(&format!(r#"{{"ids": 7, "json": "{}"}}"#, r#"\", ["#.repeat(MOST_VALUES)));
+        assert_eq!((is_read, wrong.len()), (true, 1), "a text is one value, whatever stands in it");
+        let nested = format!(r#"{{"json": {{"{}": [{}]}}}}"#, "x".repeat(1_000), vec![r#""\u0000""#; 100].join(", "));
+        let (_, wrong) = faults(&nested);
+        assert!(wrong.len() == 100 && wrong.iter().all(|fault| fault.to_string().len() < 400), "{}", wrong[0]);
     }
 }

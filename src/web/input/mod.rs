@@ -49,6 +49,9 @@ pub fn exact_pairs(parts: &Parts) -> Pairs {
     Pairs::parse_exact(query_of(parts))
 }
 
+/// Fields of one form.
+const MOST_FIELDS: usize = 100_000;
+
 /// The fields of a form.
 pub struct FormPairs(pub Pairs);
 
@@ -57,7 +60,12 @@ impl<S: Send + Sync> FromRequest<S> for FormPairs {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
         require_type(request.headers(), "application/x-www-form-urlencoded")?;
-        without_nul(Pairs::parse(&read_body(request, state).await?)).map(Self)
+        let body = read_body(request, state).await?;
+        if body.iter().filter(|byte| **byte == b'&').count() >= MOST_FIELDS {
+            let why = format!("the form has more than {MOST_FIELDS} fields");
+            return Err(WebError::body(StatusCode::UNPROCESSABLE_ENTITY, FaultCode::Length, why));
+        }
+        without_nul(Pairs::parse(&body)).map(Self)
     }
 }
 
@@ -85,6 +93,9 @@ pub fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), WebError>
 #[derive(Clone, Copy)]
 pub struct BodyLimit(usize);
 
+/// Bytes of any other: the default of axum.
+pub const DEFAULT_LIMIT: usize = 2 << 20;
+
 /// Takes requests of so many bytes.
 pub fn body_limit(bytes: usize) -> (DefaultBodyLimit, Extension<BodyLimit>) {
     (DefaultBodyLimit::max(bytes), Extension(BodyLimit(bytes)))
@@ -101,9 +112,7 @@ pub const fn decode_limit(max: u64) -> usize {
 }
 
 pub async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, WebError> {
-    /// Of axum.
-    const DEFAULT: BodyLimit = BodyLimit(2 << 20);
-    let BodyLimit(max) = request.extensions().get().copied().unwrap_or(DEFAULT);
+    let BodyLimit(max) = request.extensions().get().copied().unwrap_or(BodyLimit(DEFAULT_LIMIT));
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => WebError::new(
             StatusCode::PAYLOAD_TOO_LARGE,

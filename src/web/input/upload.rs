@@ -1,13 +1,14 @@
 //! Files that come with a request.
 
 use axum::{
+    Extension,
     body::Bytes,
     extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Multipart, Request, multipart::MultipartError},
     http::{HeaderMap, StatusCode, header},
 };
 use payload_codec::schema::Upload;
 
-use super::Query;
+use super::{BodyLimit, Query, body_limit};
 use crate::web::{
     error::{Gathered, WebError, codes::FaultCode, head_faults::HeadFaults},
     query::{form, parameters},
@@ -15,12 +16,12 @@ use crate::web::{
 
 /// What one upload may take: more than anything inside of it may unpack to, since sources pack well. Bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// Parts of one form.
+/// Parts of one form: files, and what else it says.
 const MAX_PARTS: usize = 10_000;
 
 /// Lets the calls that take files take large ones.
-pub fn limit() -> DefaultBodyLimit {
-    DefaultBodyLimit::max(MAX_BYTES)
+pub fn limit() -> (DefaultBodyLimit, Extension<BodyLimit>) {
+    body_limit(MAX_BYTES)
 }
 
 /// Files, by a form or as the body itself.
@@ -86,8 +87,14 @@ impl<S: Send + Sync> FromRequest<S> for NamedFiles {
 }
 
 async fn read_form(mut form: Multipart) -> Result<Files, WebError> {
-    let (mut read, mut gathered) = (Files::default(), Gathered::default());
+    let (mut read, mut gathered, mut n_parts) = (Files::default(), Gathered::default(), 0);
     while let Some(part) = form.next_field().await.map_err(|error| broken(&error))? {
+        n_parts += 1;
+        if n_parts > MAX_PARTS {
+            let why = format!("these are more than {MAX_PARTS} parts; send files as a zip");
+            gathered.add(WebError::field("files", FaultCode::Length, why));
+            break;
+        }
         let field = part.name().unwrap_or_default().to_owned();
         let file = part.file_name().map(str::to_owned);
         let bytes = part.bytes().await.map_err(|error| broken(&error))?;
@@ -100,11 +107,6 @@ async fn read_form(mut form: Multipart) -> Result<Files, WebError> {
                 let why = "there is no such field; there are name and files";
                 gathered.add(WebError::field(&field, FaultCode::Unknown, why));
             }
-        }
-        if read.files.len() > MAX_PARTS {
-            let why = format!("these are more than {MAX_PARTS} files; send them as a zip");
-            gathered.add(WebError::field("files", FaultCode::Length, why));
-            break;
         }
     }
     gathered.end().map(|()| read)

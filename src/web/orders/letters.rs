@@ -58,7 +58,7 @@ impl Order {
         Ok(Self {
             action: pairs.take("action")?.unwrap_or_default(),
             delay: pairs.take("custom_delay")?.or(pairs.take("delay")?),
-            queue: pairs.take("queue")?,
+            queue: take_queue(pairs)?,
             importance: pairs.take("importance")?.map(|word| Some(word).filter(|word| word != BY_RULES)),
             note: pairs.take("note")?,
             message_type: pairs.take("message_type")?,
@@ -104,6 +104,14 @@ impl Order {
             Action::Type => Command::SetType(read_type(self.message_type.as_deref().unwrap_or_default())?),
         })
     }
+}
+
+/// The name of a queue, as a form has it: blanks around it were hardly meant.
+///
+/// # Errors
+/// If it is given more than once.
+pub fn take_queue(pairs: &mut Pairs) -> Result<Option<String>, WebError> {
+    Ok(pairs.take("queue")?.map(|queue| queue.trim().to_owned()))
 }
 
 /// When a retry is due, and where it goes.

@@ -80,7 +80,7 @@ impl From<Wrong> for Refused {
 
 impl From<Vec<Wrong>> for WebError {
     fn from(wrong: Vec<Wrong>) -> Self {
-        let all = Self::all(wrong.into_iter().map(Self::from).collect());
+        let all = Self::all(wrong.into_iter().map(Self::from));
         all.unwrap_or_else(|| Self::unprocessable("It cannot be read."))
     }
 }

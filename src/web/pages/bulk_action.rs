@@ -90,7 +90,7 @@ impl Confirmed {
         let edit = pairs.take("merge_patch")?.filter(|typed| !typed.trim().is_empty());
         let pacing = PacingOrder::take(pairs)?;
         let order = Order::take(pairs)?;
-        let queue = order.queue.clone().filter(|queue| !queue.trim().is_empty());
+        let queue = order.queue.clone().filter(|queue| !queue.is_empty());
         let command = Order { queue, ..order }.command(possible, app)?;
         let is_retry = matches!(command, Command::Retry { .. });
         let pacing = if is_retry { pacing.read()? } else { Pacing::default() };

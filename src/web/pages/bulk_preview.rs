@@ -11,6 +11,7 @@ use crate::{
     services::triage::edit_preview::PreviewedEdit,
     web::{
         error::WebError,
+        orders::letters::take_queue,
         query::Pairs,
         state::AppState,
         view::{number, preflight::PreflightView, text},
@@ -68,7 +69,7 @@ pub async fn preview(
     pairs: &mut Pairs,
     by: &Actor,
 ) -> Result<Response, WebError> {
-    let queue = pairs.take("queue")?.filter(|queue| !queue.trim().is_empty());
+    let queue = take_queue(pairs)?.filter(|queue| !queue.is_empty());
     let html = match part {
         BulkPart::Edit => edit_preview(app, (filter, until), pairs, queue.as_deref(), by).await?.render()?,
         BulkPart::Preflight => {

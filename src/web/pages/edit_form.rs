@@ -9,13 +9,13 @@ use super::{
 use crate::{
     domain::edit::{HeaderEdit, Property, PropertyEdit},
     services::triage::edits::EditReach,
-    web::{error::WebError, query::Pairs},
+    web::{error::WebError, orders::letters::take_queue, query::Pairs},
 };
 
 /// All fields that it has, for who sends another.
-pub const FIELDS: &str = "text, delay, queue, property:NAME, header:NAME, header_type:NAME, header_removed, new_name:N, new_type:N, new_value:N, send, part";
+pub const FIELDS: &str = "text, delay, queue, properties, property:NAME, header:NAME, header_type:NAME, header_removed, new_name:N, new_type:N, new_value:N, send, part";
 /// Headers that can be added at once; there is always one more blank row than there are new ones.
-const MOST_NEW: usize = 50;
+pub const MOST_NEW: usize = 50;
 
 /// As it was typed.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ impl EditForm {
 
     pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
         let text = pairs.take("text")?.unwrap_or_default();
-        let (delay, queue) = (pairs.take("delay")?.unwrap_or_default(), pairs.take("queue")?.unwrap_or_default());
+        let (delay, queue) = (pairs.take("delay")?.unwrap_or_default(), take_queue(pairs)?.unwrap_or_default());
         let removed = pairs.take_all("header_removed");
         let headers = take_named(pairs, VALUE)?;
         let types = take_named(pairs, TYPE)?.into_iter().map(|(name, kind)| read_type(&kind).map(|kind| (name, kind)));
@@ -81,13 +81,17 @@ impl EditForm {
             let name = pairs.take(&format!("new_name:{row}"))?.unwrap_or_default();
             let value = pairs.take(&format!("new_value:{row}"))?.unwrap_or_default();
             let kind = pairs.take(&format!("new_type:{row}"))?.map(|kind| read_type(&kind)).transpose()?;
-            if !name.trim().is_empty() {
-                new.push(NewHeader { name: name.trim().to_owned(), kind, value });
+            let name = name.trim().to_owned();
+            if !name.is_empty() || !value.is_empty() {
+                new.push(NewHeader { name, kind, value });
             }
         }
+        // What is empty is not there, and means something only of a form that has a field for each.
+        let has_all = pairs.take("properties")?.is_some();
         let mut properties = Vec::new();
         for property in Property::ALL.iter().copied() {
-            if let Some(value) = pairs.take(&format!("property:{property}"))? {
+            let typed = pairs.take(&format!("property:{property}"))?;
+            if let Some(value) = typed.or_else(|| has_all.then(String::new)) {
                 properties.push((property, value));
             }
         }
@@ -144,7 +148,9 @@ impl EditForm {
         let mut wrong = Vec::new();
         for (property, typed) in &self.properties {
             let value = Some(typed.clone()).filter(|typed| !typed.is_empty());
-            let is_same = value == shown(reach, *property);
+            let is_same = *typed == shown(reach, *property).unwrap_or_default();
+            // It is the last of them.
+            let has_others = has_others || !edits.is_empty();
             let goes_along = *property == Property::Expiration && value.is_some() && has_others;
             if is_same && !goes_along {
                 continue;
@@ -182,6 +188,7 @@ impl EditForm {
         let reason = |row: usize, header: &NewHeader| {
             let is_twice = self.new.iter().take(row).any(|other| other.name == header.name);
             match () {
+                () if header.name.is_empty() => header.edit().err(),
                 () if reach.headers().any(|(other, _)| other == header.name) => {
                     Some("there is a header of that name already".to_owned())
                 }
@@ -339,6 +346,7 @@ mod tests {
             assert_eq!(wrong.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), expected);
         };
         check("new_name:0=a&new_value:0=b", &[]);
+        check("new_value:0=b&new_name:1=+&new_value:1=c&new_name:2=+", &["", ""]);
         check("new_name:0=tenant", &["tenant"]);
         check("new_name:0=n", &["n"]);
         check("header:n=x&header_type:n=long", &["n"]);

@@ -2,7 +2,11 @@
 
 use amqp_message::{field::FieldValue, scalar::ScalarType};
 
-use crate::{domain::edit::HeaderEdit, services::triage::edits::EditReach, web::view::text};
+use crate::{
+    domain::edit::HeaderEdit,
+    services::triage::edits::{EditReach, NAMELESS},
+    web::view::text,
+};
 
 /// A header that is not there yet, as it was typed.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +24,11 @@ impl NewHeader {
     /// What it adds.
     ///
     /// # Errors
-    /// What its type takes.
+    /// It has no name, or not what its type takes.
     pub fn edit(&self) -> Result<HeaderEdit, String> {
+        if self.name.is_empty() {
+            return Err(NAMELESS.to_owned());
+        }
         self.kind().read(&self.value).map(|value| HeaderEdit::Set { name: self.name.clone(), value })
     }
 }

@@ -126,13 +126,14 @@ async fn load(app: &AppState, asked: &Asked) -> Result<GetStartedPage, WebError>
     let is_confined = Visitor::current().is_some_and(|visitor| visitor.is_confined());
     let catalogue = app.schemas.catalogue();
     let run = app.getting_started.tested(&health.name).filter(|_| Visitor::sees_queue(&health.name, dlo_queues::TEST));
+    let channels: Vec<String> = app.channels.now().all().map(|(name, _)| name).collect();
     let arrived = test.as_ref().map(|letter| (letter.received_at, letter.status));
     let mut steps = [
         Step::of_broker(&broker, &look),
         Step::of_queues(&look, came(&facets, &health.name)),
         Step::of_test(run.as_ref(), arrived, now),
         Step::of_schemas(catalogue.current().count(), catalogue.types().len()),
-        Step::of_notifications(&app.settings.channels, waiting.filter(|_| !is_confined), now),
+        Step::of_notifications(&channels, waiting.filter(|_| !is_confined), now),
     ];
     if let Some(next) = steps.iter_mut().take(NEEDED).find(|step| !step.is_done()) {
         next.is_next = true;

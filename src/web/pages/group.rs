@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{
-    extract::State,
-    http::HeaderMap,
-    response::{IntoResponse, Redirect, Response},
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
@@ -17,7 +13,7 @@ use super::{
     fragment::{self, answer},
     group_buttons::{AskButton, actions, assignees, confirmation_href},
     group_charts::GroupCharts,
-    group_moved::moved_to,
+    group_moved::answer_elsewhere,
     letter_links::page_of,
     part::parts,
     redirect::redirect,
@@ -139,8 +135,8 @@ pub async fn show(
     PathId(id): PathId<Group>,
     visit: Visit,
 ) -> Result<Response, WebError> {
-    if let Some(there) = moved_to(&app, id).await? {
-        return Ok(Redirect::to(&there).into_response());
+    if let Some(elsewhere) = answer_elsewhere(&app, id, visit.part).await? {
+        return Ok(elsewhere);
     }
     let page = load(&app, id, &visit, &user).await?;
     Ok(answer!(page, visit.part, Part::Main => main, Part::State => only as_state))

@@ -1,5 +1,9 @@
 //! Where the letters of a group are now: links to it are in notifications.
 
+use askama::Template;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use super::{fragment, group::Part};
 use crate::{
     domain::group::GroupId,
     web::{
@@ -10,8 +14,25 @@ use crate::{
     },
 };
 
+/// In place of the state of a group.
+#[derive(Template)]
+#[template(path = "group/_moved.html")]
+struct Moved {
+    /// The address of what takes its place.
+    there: String,
+}
+
+/// The answer about a group that something else has taken the place of: the way there. A page that is open already, and asks
+/// how far people are with it, says so; to be led there would put a page into it.
+pub async fn answer_elsewhere(app: &AppState, id: GroupId, part: Option<Part>) -> Result<Option<Response>, WebError> {
+    Ok(match moved_to(app, id).await? {
+        Some(there) if part == Some(Part::State) => Some(fragment::only(Moved { there }.render()?)),
+        there => there.map(|there| Redirect::to(&there).into_response()),
+    })
+}
+
 /// The address of what takes the place of a group: it is part of another, or its letters became of other types.
-pub async fn moved_to(app: &AppState, id: GroupId) -> Result<Option<String>, WebError> {
+async fn moved_to(app: &AppState, id: GroupId) -> Result<Option<String>, WebError> {
     let store = app.store();
     if let Some(into) = store.merged_into(id).await? {
         return Ok(Some(href(into)));

@@ -79,18 +79,30 @@ struct ValuesView {
 }
 
 struct ValueRow {
-    /// As the form says it; `None` stands for letters without the field.
-    value: Option<String>,
+    /// As the form says it.
+    name: &'static str,
+    value: String,
     shown: String,
+    /// Whether that is in our words, and not in theirs.
+    is_told: bool,
     letters: String,
 }
 
+/// What forms say of a field: a text, that this is empty, which they cannot say as a value, or that there is none.
+const VALUE: &str = "value";
+const EMPTY: &str = "empty";
+const MISSING: &str = "missing";
+
 impl ValuesView {
     fn new(found: &FieldValues) -> Self {
-        let row = |(said, letters): &(Said, u64)| ValueRow {
-            value: said.clone(),
-            shown: said.as_deref().map(text::one_line).unwrap_or_default(),
-            letters: format!("{} of {}", number::thousands(*letters), number::thousands(found.read)),
+        let row = |(said, letters): &(Said, u64)| {
+            let letters = format!("{} of {}", number::thousands(*letters), number::thousands(found.read));
+            let (name, value, shown) = match said.as_deref() {
+                None => (MISSING, "1", "the field is missing".to_owned()),
+                Some("") => (EMPTY, "1", "the field is empty".to_owned()),
+                Some(value) => (VALUE, value, text::one_line(value)),
+            };
+            ValueRow { name, value: value.to_owned(), shown, is_told: name != VALUE, letters }
         };
         Self {
             read: number::plural(found.read, "dead letter"),
@@ -151,9 +163,10 @@ pub async fn split(
     need(&app, id).await?;
     Visitor::need(Right::Payload)?;
     let field: Column = pairs.need("field")?;
-    let values = pairs.take_all("value").into_iter().map(Some);
-    let missing = pairs.take("missing")?.map(|_| None);
-    let new = NewSplit { field, values: values.chain(missing).collect() };
+    let values = pairs.take_all(VALUE).into_iter().map(Some);
+    let empty = pairs.take(EMPTY)?.map(|_| Some(String::new()));
+    let missing = pairs.take(MISSING)?.map(|_| None);
+    let new = NewSplit { field, values: values.chain(empty).chain(missing).collect() };
     if let Some((field, why)) = new.mistake() {
         return Err(WebError::field(field, FaultCode::Format, why));
     }

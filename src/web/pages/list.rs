@@ -113,8 +113,6 @@ pub async fn load_list(
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let oldest = app.store().oldest_open().await?;
     let store = app.store();
-    let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now)
-        .in_bars_of(store.bar_width(&filter).await?);
     let within: Option<LetterCounts> = match (&filter.search, filter.is_of_groups()) {
         _ if !mistakes.is_empty() => None,
         (Some(_), _) => store.facets_found(&filter).await?.map(LetterCounts::from),
@@ -122,6 +120,12 @@ pub async fn load_list(
         (None, false) => None,
     };
     let is_uncounted = within.is_none() && filter.search.is_some();
+    let first = if is_uncounted || filter.since.is_some() || filter.statuses == [Status::Open] {
+        oldest.iter().map(|(_, at)| *at).min()
+    } else {
+        store.first_received(&filter).await?
+    };
+    let window = Window::asked(filter.since, filter.until, first, now).in_bars_of(store.bar_width(&filter).await?);
     let (mut page, bars, groups, by_status) = tokio::try_join!(
         async { Ok(store.letters(&filter, &request).await?) },
         async {

@@ -187,7 +187,7 @@ async fn incidents(app: &AppState, now: Timestamp) -> Result<Vec<IncidentLine>, 
     }
     let newest: Vec<_> = open.iter().rev().take(MAX_INCIDENTS).collect();
     let keys: Vec<String> = newest.iter().map(|record| record.incident.key.clone()).collect();
-    let notifications = app.store().notifications(&keys, MAX_INCIDENTS * 10).await?;
+    let notifications = app.store().notifications_of_incidents(&keys).await?;
     Ok(newest.into_iter().map(|record| IncidentLine::new(record, &notifications, now)).collect())
 }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     domain::{
         actor::Actor,
-        rule::{ActiveRule, RuleId},
+        rule::{ActiveRule, RuleId, RulePlace},
         version::{Changed, Expected},
     },
     services::rules::{Draft, RuleError},
@@ -40,8 +40,13 @@ pub async fn set(
         Ok(draft) => draft,
         Err(wrong) => return refuse(&app, RuleForm { wrong: Some(wrong), ..form }).await,
     };
-    match app.rules.set(id, &rule, place, &form.expected(), &user).await {
+    let place = place.map(|at| RulePlace { at, order: Expected::seen(&form.order) });
+    match app.rules.set(id, &rule, place.as_ref(), &form.expected(), &user).await {
         Ok(_) => {}
+        Err(RuleError::Reordered) => {
+            let form = RuleForm { order: String::new(), ..form };
+            return show_order(&app, form, "Nothing is saved yet, and your text is below. Check its position.").await;
+        }
         Err(RuleError::Changed(changed)) => return overtake(&app, form, &changed).await,
         Err(RuleError::Gone) => return overtake(&app, form, &Changed(None)).await,
         Err(error) => return refuse(&app, form.refused(error)?).await,
@@ -110,17 +115,17 @@ pub async fn step(
     let toast = match app.rules.step(id, earlier, &expected, &user).await {
         Ok(()) => Toast::done("The rules are tried in another order now."),
         Err(RuleError::Gone) => Toast::failed("There is no such rule any more."),
-        Err(RuleError::Reordered) => return show_order(&app).await,
+        Err(RuleError::Reordered) => return show_order(&app, RuleForm::default(), "Nothing was moved.").await,
         Err(error) => return Err(error.into()),
     };
     Ok(redirect(RULES, &toast, &headers))
 }
 
-/// The page again, with the order in which somebody else has put the rules.
-async fn show_order(app: &AppState) -> Result<Response, WebError> {
+/// The page again, with the order in which somebody else has put the rules, and what that means.
+async fn show_order(app: &AppState, form: RuleForm, reordered: &'static str) -> Result<Response, WebError> {
     app.rules.reload().await?;
-    let mut page: RulesPage = load(app, RuleForm::default()).await?;
-    page.is_reordered = true;
+    let mut page: RulesPage = load(app, form).await?;
+    page.reordered = reordered;
     Ok(fragment::conflicting(askama::Template::render(&page)?, &page.shell))
 }
 

@@ -5,7 +5,7 @@ use amqp_message::time::Timestamp;
 use crate::{
     domain::{
         letter::Importance,
-        rule::{ActiveRule, Rule, RuleId},
+        rule::{ActiveRule, Rule, RuleId, RuleOrder},
         version::{Changed, Expected, Versioned},
     },
     services::rules::{Draft, RuleBook, RuleError},
@@ -29,8 +29,11 @@ pub struct RuleForm {
     pub importance: String,
     /// From 1 on, or empty: where it stands, or last.
     pub place: String,
-    /// Where it stood when the form was opened: it is moved only if that was changed here.
+    /// Where it stood when the form was opened, or for a new one the last place: it is moved only if that was changed
+    /// here.
     pub placed: String,
+    /// The version of the order in which both are counted; empty where none was seen.
+    pub order: String,
     /// What somebody else has made of the rule meanwhile.
     pub conflict: Option<ConflictView>,
     /// What is wrong with anything but the expression.
@@ -59,6 +62,7 @@ impl RuleForm {
             importance: text("importance")?,
             place: text("place")?,
             placed: text("placed")?,
+            order: text("order")?,
             ..Self::default()
         };
         let (queue, message_type) = (text("queue")?, text("type")?);
@@ -78,16 +82,29 @@ impl RuleForm {
         let Some(id) = self.id else { return Ok(self) };
         let active = book.find(id).ok_or(RuleError::Gone)?;
         let Rule { name, expression, importance } = &active.rule;
-        let place = book.active().iter().position(|active| active.id == id).map_or(0, |place| place + 1).to_string();
         let or = |typed: String, was: &str| if typed.is_empty() { was.to_owned() } else { typed };
         Ok(Self {
             version: or(self.version, &active.version().to_string()),
-            placed: or(self.placed, &place),
             name: or(self.name, name),
             expression: or(self.expression, expression),
             importance: or(self.importance, importance.as_str()),
             ..self
         })
+    }
+
+    /// The same for the order in which the rules are, where none was seen; a place that was chosen stays chosen.
+    pub fn in_order(self, book: &RuleBook) -> Self {
+        if !self.order.is_empty() {
+            return self;
+        }
+        let last = book.active().len() + 1;
+        let place = book.active().iter().position(|active| Some(active.id) == self.id).map_or(last, |place| place + 1);
+        Self {
+            order: RuleOrder::of(book.active()).version().to_string(),
+            place: Some(self.place).filter(|place| *place != self.placed).unwrap_or_default(),
+            placed: place.to_string(),
+            ..self
+        }
     }
 
     /// # Errors
@@ -120,7 +137,7 @@ impl RuleForm {
             Changed(Some(there)) => (self.id, there.version().to_string()),
             Changed(None) => (None, String::new()),
         };
-        Self { id, version, conflict: Some(ConflictView::new(changed, now)), ..self }
+        Self { id, version, order: String::new(), conflict: Some(ConflictView::new(changed, now)), ..self }
     }
 
     pub fn wrong_with(&self, field: &str) -> &str {

@@ -65,8 +65,8 @@ pub(super) struct RulesPage {
     rules: Vec<RuleRow>,
     /// The version of their order.
     order: Version,
-    /// Whether somebody else has put them into this order meanwhile.
-    pub(super) is_reordered: bool,
+    /// What it means that somebody else has put them into this order meanwhile; empty where nobody has.
+    pub(super) reordered: &'static str,
     /// A rule that the address names and that is not there; empty where there is none.
     gone: String,
     /// The rule that is to be removed.
@@ -171,6 +171,7 @@ pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, We
         store.activity(&filter, None, CHANGES)
     )?;
     let (book, now) = (app.rules.in_force(), app.clock.now());
+    let form = form.in_order(&book);
     let tally = Tally::new(&facets, &bulk_action);
     let undecided = tally.of_status(Status::Open) + tally.of_status(Status::Scheduled);
     let row = |(place, active): (usize, &ActiveRule)| {
@@ -182,7 +183,7 @@ pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, We
         file_problem: app.rules.problem().map(|why| text::visible(&why).into_owned()).unwrap_or_default(),
         rules: book.active().iter().enumerate().map(row).collect(),
         order: RuleOrder::of(book.active()).version(),
-        is_reordered: false,
+        reordered: "",
         gone: String::new(),
         removing: None,
         conflict: None,

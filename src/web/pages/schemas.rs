@@ -18,6 +18,7 @@ use super::{
 use crate::{
     domain::{
         job::{self, Job, JobState},
+        mapping::Mapping,
         schema::{SchemaId, SchemaRecord, SchemaSource},
     },
     services::{
@@ -107,7 +108,8 @@ pub async fn show(
     let q = pairs.take("q")?.unwrap_or_default();
     let (removing, unmaps): (Option<SchemaId>, bool) = (pairs.take_parsed("remove")?, pairs.take("unmap")?.is_some());
     let form = MappingForm::take(&mut pairs)?;
-    let meant = if unmaps { Some(form.mapping()?) } else { None };
+    // As it is there: spaces around what is typed are left out, those of a mapping that came by the API are not.
+    let meant = if unmaps { Some(Mapping { pattern: form.pattern.clone(), ..form.mapping()? }) } else { None };
     let mut page = load(&app, q, form).await?;
     page.ask_to_remove(removing)?;
     if let Some(meant) = meant {

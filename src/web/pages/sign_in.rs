@@ -22,6 +22,8 @@ use crate::{
     },
 };
 
+/// Bytes of a cookie: browsers drop one of more than 4,096.
+const LONGEST_COOKIE: usize = 4_000;
 /// How long one may take at the OpenID provider.
 const AT_PROVIDER: std::time::Duration = std::time::Duration::from_secs(15 * 60);
 
@@ -139,15 +141,23 @@ pub async fn start(State(app): State<Arc<AppState>>, QueryPairs(mut pairs): Quer
         Ok(begun) => begun,
         Err(error) => return SignInPage::refused(&app, &next, "", error),
     };
-    let kept = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("state", &begun.state)
-        .append_pair("nonce", &begun.nonce)
-        .append_pair("verifier", &begun.verifier)
-        .append_pair("next", &own_path(&next).unwrap_or_default())
-        .finish();
     let mut response = Redirect::to(url.as_str()).into_response();
-    set(&mut response, PrivateCookie::sign_in(&app.settings.public_url).set(&kept, AT_PROVIDER));
+    set(&mut response, keep(&app, &begun, &own_path(&next).unwrap_or_default()));
     Ok(response)
+}
+
+/// The cookie of what is to be brought back. Where it would be too long one comes back to the first page.
+fn keep(app: &AppState, begun: &Begun, next: &str) -> Option<HeaderValue> {
+    let with = |next: &str| {
+        let kept = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("state", &begun.state)
+            .append_pair("nonce", &begun.nonce)
+            .append_pair("verifier", &begun.verifier)
+            .append_pair("next", next)
+            .finish();
+        PrivateCookie::sign_in(&app.settings.public_url).set(&kept, AT_PROVIDER)
+    };
+    with(next).filter(|cookie| cookie.len() <= LONGEST_COOKIE).or_else(|| with(""))
 }
 
 /// Back from the OpenID provider.

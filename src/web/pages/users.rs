@@ -19,24 +19,31 @@ use super::{
 };
 use crate::{
     config::AuthMode,
-    domain::access::{Membership, Role, User, read_memberships, write_memberships},
+    domain::access::{Membership, Role, Token, TokenId, User, read_memberships, write_memberships},
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
     web::{
         error::{WebError, codes::FaultCode},
-        input::FormPairs,
+        input::{FormPairs, QueryPairs},
+        query::{Pager, Pairs, address, listed_page},
         state::AppState,
         view::{text, time::Moment},
         visitor::CurrentUser,
     },
 };
 
+/// Users, and tokens, of a page.
+const ROWS: u32 = 200;
+const PAGE: &str = "/users";
+
 #[derive(Template)]
 #[template(path = "users/page.html")]
 struct UsersPage {
     shell: Shell,
     users: Vec<UserRow>,
+    more_users: Pager,
     tokens: Vec<TokenRow>,
+    more_tokens: Pager,
     roles: Vec<&'static str>,
     /// Names of those that the configuration has, by comma.
     known_teams: String,
@@ -81,18 +88,59 @@ impl UserRow {
     }
 }
 
-pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Result<Response, WebError> {
-    let mut page = load(&app, AddForm::default()).await?;
+/// Behind which user, and which token by name and id, the lists begin.
+#[derive(Default)]
+struct Places {
+    user: String,
+    token: (String, Uuid),
+}
+
+impl Places {
+    fn read(mut pairs: Pairs) -> Result<Self, WebError> {
+        let mut name = |of| Ok::<_, WebError>(pairs.take(of)?.unwrap_or_default());
+        let (user, token) = (name("after")?, name("after_token")?);
+        Ok(Self { user, token: (token, pairs.take_parsed("token")?.unwrap_or_default()) })
+    }
+
+    fn users(&self, last: Option<User>) -> Pager {
+        Pager {
+            first: (!self.user.is_empty()).then(|| PAGE.to_owned()),
+            next: last.map(|last| address(PAGE, [("after", &*last.name)].into_iter())),
+            ..Pager::default()
+        }
+    }
+
+    fn tokens(&self, last: Option<Token>) -> Pager {
+        let list = |page: &str| format!("{page}#all-tokens-title");
+        let behind = |last: Token| {
+            let id = last.id.as_uuid().to_string();
+            list(&address(PAGE, [("after_token", &*last.name), ("token", &*id)].into_iter()))
+        };
+        let first = (!self.token.0.is_empty()).then(|| list(PAGE));
+        Pager { first, next: last.map(behind), ..Pager::default() }
+    }
+}
+
+pub async fn show(
+    State(app): State<Arc<AppState>>,
+    QueryPairs(pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let mut page = load(&app, Places::read(pairs)?, AddForm::default()).await?;
     page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
-async fn load(app: &AppState, form: AddForm) -> Result<UsersPage, WebError> {
-    let (users, tokens, now) = (app.users.all().await?, app.tokens.all().await?, app.clock.now());
+async fn load(app: &AppState, places: Places, form: AddForm) -> Result<UsersPage, WebError> {
+    let (now, token) = (app.clock.now(), (&*places.token.0, TokenId::from_uuid(places.token.1)));
+    let (users, last_user) = listed_page(app.users.behind(&places.user, ROWS + 1).await?, ROWS as usize);
+    let (tokens, last_token) = listed_page(app.tokens.behind(token, ROWS + 1).await?, ROWS as usize);
     Ok(UsersPage {
         shell: Shell::load(app, Page::Users).await?,
         users: users.iter().map(|user| UserRow::new(user, now)).collect(),
+        more_users: places.users(last_user),
         tokens: tokens.iter().map(|token| TokenRow::new(token, now)).collect(),
+        more_tokens: places.tokens(last_token),
         roles: Role::ALL.iter().map(|role| role.as_str()).collect(),
         known_teams: app.sign_in.config().teams.keys().cloned().collect::<Vec<_>>().join(", "),
         has_passwords: app.sign_in.mode() == AuthMode::Password,
@@ -111,7 +159,7 @@ pub async fn add(
     let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
     let role: Role = pairs.need("role")?;
     let typed = pairs.take("teams")?.unwrap_or_default();
-    let (added, teams) = match known_teams(&app, role, &typed) {
+    let (added, teams) = match known_teams(&app, &typed) {
         Ok(teams) => (app.users.add(&name, &password, (role, &teams), &by).await, write_memberships(&teams)),
         Err(why) => (Err(UsersError::Unfit(why)), String::new()),
     };
@@ -119,7 +167,7 @@ pub async fn add(
         Err(error) if !matches!(error, UsersError::User(UserError::Store(_))) => {
             let wrong = format!("{}.", text::capitalized(&error.to_string()));
             let form = AddForm { user: name, role: role.to_string(), teams: typed, wrong };
-            let page = load(&app, form).await?;
+            let page = load(&app, Places::default(), form).await?;
             Ok(fragment::refused(page.render()?, &page.shell))
         }
         added => {
@@ -145,7 +193,7 @@ pub async fn change(
         }
         "teams" => {
             let typed = pairs.take("teams")?.unwrap_or_default();
-            let teams = match known_teams(&app, app.users.role_of(&name).await?, &typed) {
+            let teams = match known_teams(&app, &typed) {
                 Ok(teams) => teams,
                 Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
             };
@@ -161,9 +209,9 @@ pub async fn change(
     }
 }
 
-/// Those of the configuration that somebody of that role is to be in, or what is wrong with what was typed.
-fn known_teams(app: &AppState, role: Role, typed: &str) -> Result<Vec<Membership>, String> {
-    let teams = read_memberships(typed, role)?;
+/// Those of the configuration that somebody is to be in, or what is wrong with what was typed.
+fn known_teams(app: &AppState, typed: &str) -> Result<Vec<Membership>, String> {
+    let teams = read_memberships(typed)?;
     let config = app.sign_in.config();
     match teams.iter().find(|membership| !config.teams.contains_key(&membership.team)) {
         Some(unknown) => Err(format!("there is no team {:?}", unknown.team)),

@@ -110,6 +110,11 @@ fn read_time_and_id(bytes: &[u8]) -> Option<(Timestamp, Uuid)> {
     Some((Timestamp::from_micros(i64::from_be_bytes(*micros)), Uuid::from_slice(id).ok()?))
 }
 
+/// A place as a text that sorts as its list does, which is sorted by these numbers and the id, the least first.
+pub fn in_order(numbers: &[u64], id: u128) -> String {
+    numbers.iter().map(|number| format!("{number:016x}")).chain([format!("{id:032x}")]).collect()
+}
+
 /// A place in a list whose lines are numbered.
 impl Place for i64 {
     fn to_bytes(&self) -> Vec<u8> {

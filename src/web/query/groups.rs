@@ -2,7 +2,7 @@
 
 use amqp_message::death::Reason;
 
-use super::{Anchor, form, listed, names, parameters};
+use super::{Anchor, cursor, form, listed, names, parameters};
 use crate::domain::{
     group::{Group, GroupCursor, GroupFilter, GroupSort},
     group_state::{Assignee, Phase},
@@ -46,7 +46,18 @@ parameters! {
     }
 }
 
-listed!(GroupQuery, "/groups", GroupCursor);
+listed!(GroupQuery, "/groups", GroupCursor, reach);
+
+fn reach(query: &GroupQuery, place: &GroupCursor) -> String {
+    let weight = place.importance.map_or(Importance::ALL.len(), |importance| importance as usize) as u64;
+    let (open, seen) = (!place.open, !(place.last_seen.as_micros() as u64));
+    let numbers: &[u64] = match query.sort {
+        GroupSort::Importance => &[weight, open, seen],
+        GroupSort::Biggest => &[open, seen],
+        GroupSort::Newest => &[seen],
+    };
+    cursor::in_order(numbers, place.id.as_uuid().as_u128())
+}
 
 impl GroupQuery {
     /// Which groups are meant; `all` says it of the status where the address does not. An importance is one of open letters.

@@ -16,6 +16,8 @@ pub struct Pager {
     /// Back to the first page, from any other.
     pub first: Option<String>,
     pub next: Option<String>,
+    /// The place where this page ends, as a text that sorts as the list does; `~`, which is behind all others, at its end.
+    pub reach: String,
 }
 
 /// What an address says of a list that is read page by page. Made by `listed!`.
@@ -30,6 +32,11 @@ pub trait Listed: Parameters + Clone {
     fn set_cursor(&mut self, cursor: Option<Anchor<Self::Place>>);
 
     fn asked_limit(&self) -> Option<usize>;
+
+    /// A place as a text that sorts as the list does; empty where no page asks.
+    fn reach(&self, _place: &Self::Place) -> String {
+        String::new()
+    }
 
     /// The address of the page.
     fn href(&self) -> String {
@@ -70,6 +77,7 @@ pub trait Listed: Parameters + Clone {
     fn pager(&self, next: Option<Self::Place>) -> Pager {
         Pager {
             first: self.cursor().map(|_| self.with(|_| ()).href()),
+            reach: next.as_ref().map_or_else(|| "~".to_owned(), |place| self.reach(place)),
             next: next.map(|place| self.with(|query| query.set_cursor(Some(self.anchor(place)))).href()),
         }
     }
@@ -82,7 +90,7 @@ pub trait Listed: Parameters + Clone {
 
 /// Gives the words of a list their addresses: of its page, and of what may come behind a place in it.
 macro_rules! listed {
-    ($name:ident, $page:literal, $place:ty) => {
+    ($name:ident, $page:literal, $place:ty $(, $reach:path)?) => {
         impl $crate::web::query::Listed for $name {
             type Place = $place;
             const PAGE: &'static str = $page;
@@ -98,6 +106,10 @@ macro_rules! listed {
             fn asked_limit(&self) -> Option<usize> {
                 self.limit
             }
+
+            $(fn reach(&self, place: &$place) -> String {
+                $reach(self, place)
+            })?
         }
     };
 }

@@ -95,7 +95,16 @@ parameters! {
     }
 }
 
-listed!(LetterQuery, "/letters", Cursor);
+listed!(LetterQuery, "/letters", Cursor, reach);
+
+fn reach(query: &LetterQuery, place: &Cursor) -> String {
+    let (time, id) = (place.received_at.as_micros() as u64, place.id.as_uuid().as_u128());
+    match query.sort {
+        Sort::Oldest => cursor::in_order(&[place.rank, time], id),
+        Sort::Importance => cursor::in_order(&[place.rank, !time], !id),
+        Sort::Newest | Sort::Attempts | Sort::Size => cursor::in_order(&[!place.rank, !time], !id),
+    }
+}
 
 impl LetterQuery {
     /// Letters a single answer holds at most.
@@ -194,7 +203,10 @@ fn names(exact: &[String], globs: &[String], is_unknown: Option<bool>) -> Names 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::error::{WebError, fault::Place};
+    use crate::{
+        domain::letter::LetterId,
+        web::error::{WebError, fault::Place},
+    };
 
     fn parse(text: &str) -> Result<LetterQuery, WebError> {
         LetterQuery::read(Pairs::parse(text.as_bytes()))
@@ -230,6 +242,23 @@ mod tests {
         check("q=+&queue_glob=+&type_glob=%09&since=+&until=+&queue=&type=", "/letters");
         check("queue=+&type=+&broker=++", "/letters?broker=++&queue=+&type=+");
         assert!(LetterQuery::read(Pairs::parse(b"importance=+").without_blanks()).is_err());
+    }
+
+    #[test]
+    fn how_far_a_page_reaches_is_told_in_the_order_of_its_list() {
+        let places = [(0, 7, 1), (0, 7, 2), (1, 5, 1), (1, 9, 0), (2, 7, 1)].map(|(rank, micros, id)| Cursor {
+            rank,
+            received_at: Timestamp::from_micros(micros),
+            id: LetterId::from_uuid(uuid::Uuid::from_u128(id)),
+        });
+        for &sort in Sort::ALL {
+            let query = LetterQuery { sort, ..LetterQuery::default() };
+            for (one, other) in places.iter().flat_map(|one| places.iter().map(move |other| (*one, *other))) {
+                let told = query.reach(&one).cmp(&query.reach(&other));
+                assert_eq!(told, sort.compare(one, other), "{sort}: {one:?}, {other:?}");
+            }
+            assert!(query.reach(&places[0]).as_str() < "~");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use utoipa::{
 
 use crate::web::error::WebError;
 
-/// Bytes of a name; neither AMQP nor the configuration has longer ones.
+/// Bytes of a name; neither AMQP nor the configuration has longer ones. Nor can Postgres be asked for one with a NUL.
 const LONGEST: usize = 255;
 
 /// The queue that a path names, whether it is there or not.
@@ -35,7 +35,7 @@ impl<S: Send + Sync> FromRequestParts<S> for QueuePath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
         let path = Path::<(String, String)>::from_request_parts(parts, state).await;
         let Path((broker, queue)) = path.map_err(|_| missing())?;
-        if broker.len().max(queue.len()) > LONGEST {
+        if [&broker, &queue].iter().any(|name| name.len() > LONGEST || name.contains('\0')) {
             return Err(missing());
         }
         Ok(Self { broker, queue })

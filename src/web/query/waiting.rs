@@ -1,6 +1,6 @@
 //! Which waiting letters an address asks for.
 
-use super::{Anchor, form, listed, names, parameters, queue_words};
+use super::{Anchor, cursor, form, listed, names, parameters, queue_words};
 use crate::domain::{filter::LetterFilter, letter::Status, waiting::WaitingCursor};
 
 parameters! {
@@ -16,7 +16,11 @@ parameters! {
     }
 }
 
-listed!(WaitingQuery, "/scheduled", WaitingCursor);
+listed!(WaitingQuery, "/scheduled", WaitingCursor, reach);
+
+fn reach(_query: &WaitingQuery, place: &WaitingCursor) -> String {
+    cursor::in_order(&[place.due_at.as_micros() as u64], place.id.as_uuid().as_u128())
+}
 
 impl WaitingQuery {
     /// Those of one queue, or those whose queue is unknown.

@@ -28,13 +28,16 @@ pub struct Hosts(Arc<Ours>);
 
 struct Ours {
     listen: SocketAddr,
+    /// What a missing port means in what is spoken there.
+    usual_port: u16,
     public_host: Option<String>,
 }
 
 impl Hosts {
     pub fn new(settings: &WebSettings) -> Self {
         let public_host = settings.public_url.host_str().map(str::to_ascii_lowercase);
-        Self(Arc::new(Ours { listen: settings.listen, public_host }))
+        let usual_port = if settings.is_tls { 443 } else { 80 };
+        Self(Arc::new(Ours { listen: settings.listen, usual_port, public_host }))
     }
 }
 
@@ -45,6 +48,7 @@ impl Ours {
         if self.public_host.as_deref() == Some(&*name) {
             return true;
         }
+        let port = port.map_or(Some(self.usual_port), |port| port.parse().ok());
         port == Some(self.listen.port()) && (name == "localhost" || self.is_our_address(&name))
     }
 
@@ -61,11 +65,11 @@ fn is_address(host: &str) -> bool {
     name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
 }
 
-/// Host and port; a missing port is that of plain HTTP.
-fn split(host: &str) -> (&str, Option<u16>) {
+/// Host and port, where there is one.
+fn split(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => (name, port.parse().ok()),
-        _ => (host, Some(80)),
+        Some((name, port)) if !port.contains(']') => (name, Some(port)),
+        _ => (host, None),
     }
 }
 
@@ -100,8 +104,12 @@ mod tests {
     use super::*;
 
     fn check(listen: &str, host: &str, expected: bool) {
+        check_by(80, listen, host, expected);
+    }
+
+    fn check_by(usual_port: u16, listen: &str, host: &str, expected: bool) {
         let public_host = Some("dlo.example.com".to_owned());
-        let ours = Ours { listen: listen.parse().expect("an address"), public_host };
+        let ours = Ours { listen: listen.parse().expect("an address"), usual_port, public_host };
         assert_eq!(ours.include(host), expected, "{host} at {listen}");
     }
 
@@ -116,6 +124,17 @@ mod tests {
         check(listen, "DLO.example.com:443", true);
         check("10.1.2.3:80", "10.1.2.3", true);
         check("0.0.0.0:8420", "10.1.2.3:8420", true);
+    }
+
+    #[test]
+    fn a_missing_port_is_that_of_what_is_spoken() {
+        for host in ["10.1.2.3", "10.1.2.3:443", "localhost", "[::1]", "[::1]:443"] {
+            check_by(443, "0.0.0.0:443", host, true);
+        }
+        check_by(443, "0.0.0.0:443", "10.1.2.3:80", false);
+        check_by(443, "0.0.0.0:80", "10.1.2.3", false);
+        check("0.0.0.0:443", "10.1.2.3", false);
+        check("0.0.0.0:443", "10.1.2.3:x", false);
     }
 
     #[test]

@@ -29,10 +29,11 @@ use crate::{
     },
 };
 
-/// How far the body of a request has come.
+/// How the body of a request arrives.
 #[derive(Default)]
 struct Arrival {
-    is_whole: AtomicBool,
+    /// Somebody waits for more of it. Nobody does before it is known who asks.
+    is_awaited: AtomicBool,
     is_late: AtomicBool,
 }
 
@@ -56,7 +57,7 @@ pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, 
             }
             () = sleep_until(look.min(given_up)) => {}
         }
-        if !arrival.is_whole.load(Ordering::Relaxed) {
+        if arrival.is_awaited.load(Ordering::Relaxed) {
             given_up = Instant::now() + limits.answer;
         } else if Instant::now() >= given_up {
             let late = WebError::new(StatusCode::SERVICE_UNAVAILABLE, "It took too long and was given up.");
@@ -111,7 +112,6 @@ fn too_late() -> Response {
 
 fn timed(body: Body, limits: &Limits, arrival: &Arc<Arrival>) -> Body {
     if body.is_end_stream() {
-        arrival.is_whole.store(true, Ordering::Relaxed);
         return body;
     }
     let now = Instant::now();
@@ -137,15 +137,15 @@ impl HttpBody for Timed {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        self.arrival.is_awaited.store(frame.is_pending(), Ordering::Relaxed);
+        if frame.is_ready() {
             let next = self.end.min(Instant::now() + self.limits.pause);
             self.timer.as_mut().reset(next);
-            if !matches!(frame, Some(Ok(_))) || self.body.is_end_stream() {
-                self.arrival.is_whole.store(true, Ordering::Relaxed);
-            }
-            return Poll::Ready(frame);
+            return frame;
         }
         ready!(self.timer.as_mut().poll(context));
+        self.arrival.is_awaited.store(false, Ordering::Relaxed);
         self.arrival.is_late.store(true, Ordering::Relaxed);
         Poll::Ready(Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
     }
@@ -162,6 +162,6 @@ impl HttpBody for Timed {
 impl Drop for Timed {
     /// Whoever drops it wants no more of it.
     fn drop(&mut self) {
-        self.arrival.is_whole.store(true, Ordering::Relaxed);
+        self.arrival.is_awaited.store(false, Ordering::Relaxed);
     }
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use axum::{
+    body::HttpBody,
     extract::{MatchedPath, Request, State},
     http::{Method, StatusCode},
     middleware::Next,
@@ -15,6 +16,7 @@ use axum::{
 use super::held_body::holding;
 use crate::web::{
     error::{WebError, codes::ProblemCode},
+    input::DEFAULT_LIMIT,
     visitor::Visitor,
 };
 
@@ -23,6 +25,8 @@ use crate::web::{
 enum Share {
     /// Up to 64 MiB in memory each.
     Uploads,
+    /// Likewise, of requests that may have more bytes than others: most retries bring no body.
+    Edits,
     /// As long as somebody reads.
     Exports,
     /// Decoded, compared or tried while somebody waits.
@@ -34,9 +38,14 @@ enum Share {
 }
 
 impl Share {
-    fn of(method: &Method, path: &str) -> Option<Self> {
+    /// Of a request with that path among the routes; `bytes` may come with it at most, if that is known.
+    fn of(method: &Method, path: &str, bytes: Option<u64>) -> Option<Self> {
+        let method = if *method == Method::HEAD { &Method::GET } else { method };
         match (method.as_str(), path) {
             ("POST", "/schemas/upload" | "/api/v1/schemas") => Some(Self::Uploads),
+            ("POST", "/letters/{id}/edit" | "/api/v1/letters/{id}/retry") => {
+                bytes.is_none_or(|bytes| bytes > DEFAULT_LIMIT as u64).then_some(Self::Edits)
+            }
             (
                 "GET",
                 "/api/v1/letters/export"
@@ -68,6 +77,7 @@ impl Share {
     const fn limits(self) -> (usize, usize) {
         match self {
             Self::Uploads => (4, 2),
+            Self::Edits => (8, 4),
             Self::Exports => (16, 4),
             Self::Trials => (16, 8),
             Self::Comparisons => (32, 4),
@@ -78,6 +88,7 @@ impl Share {
     const fn told(self) -> &'static str {
         match self {
             Self::Uploads => "uploads are under way",
+            Self::Edits => "large edits are under way",
             Self::Exports => "exports are under way",
             Self::Trials => "previews are under way",
             Self::Comparisons => "comparisons are under way",
@@ -129,8 +140,8 @@ impl Drop for Taken {
 
 /// Answers 503 to what would be more than its share.
 pub async fn keep_to(State(shares): State<Arc<Shares>>, request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>();
-    let Some(share) = path.and_then(|path| Share::of(request.method(), path.as_str())) else {
+    let (path, bytes) = (request.extensions().get::<MatchedPath>(), request.body().size_hint().upper());
+    let Some(share) = path.and_then(|path| Share::of(request.method(), path.as_str(), bytes)) else {
         return next.run(request).await;
     };
     let who = Visitor::current().filter(|visitor| !visitor.is_local()).map(|visitor| visitor.name());
@@ -164,8 +175,20 @@ mod tests {
     fn comparisons_have_a_part_for_each() {
         for of in ["/groups/{id}", "/letters"] {
             for path in [format!("{of}/in-common"), format!("/api/v1{of}/in-common")] {
-                assert_eq!(Share::of(&Method::GET, &path), Some(Share::Comparisons), "{path}");
+                // Whoever asks by HEAD has all of it made.
+                for method in [Method::GET, Method::HEAD] {
+                    assert_eq!(Share::of(&method, &path, Some(0)), Some(Share::Comparisons), "{method} {path}");
+                }
             }
+        }
+    }
+
+    #[test]
+    fn a_retry_that_brings_no_large_body_has_all_the_room() {
+        for path in ["/letters/{id}/edit", "/api/v1/letters/{id}/retry"] {
+            let share = |bytes| Share::of(&Method::POST, path, bytes);
+            assert_eq!(share(Some(0)).or(share(Some(DEFAULT_LIMIT as u64))), None, "{path}");
+            assert_eq!([share(Some(DEFAULT_LIMIT as u64 + 1)), share(None)], [Some(Share::Edits); 2], "{path}");
         }
     }
 

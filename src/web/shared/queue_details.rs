@@ -7,14 +7,13 @@ use amqp_message::{death::Reason, time::Timestamp};
 use super::policy_effect::counted_since;
 use crate::{
     domain::{
-        broker::BrokerHealth,
-        filter::{FacetCount, LetterFilter, Names},
+        filter::{FacetCount, LetterFilter, Names, PageRequest, Sort},
         letter::Status,
         policy::{Delays, PolicyBook, RetryCounts, Via},
         queue_outlook::QueueFacts,
         queue_sample::QueueSample,
     },
-    store::{WatchedBroker, WatchedQueue},
+    store::{StoreError, StoreReader, WatchedQueue},
     web::{
         error::WebError,
         query::queue_path::{QueuePath, missing},
@@ -58,7 +57,7 @@ impl QueueDetails {
         let (now, store) = (app.clock.now(), app.store());
         let key: QueueKey<'_> = (broker, Some(queue));
         let counts = tally::queues_with(facets, std::iter::empty()).into_iter().find(|(other, _)| *other == key);
-        let scheduled = LetterFilter {
+        let of_queue = LetterFilter {
             brokers: vec![broker.clone()],
             queues: Names::exact([queue.as_str()]),
             ..LetterFilter::default()
@@ -70,7 +69,7 @@ impl QueueDetails {
             store.queue_retry_counts(broker, queue, now.minus(DAY * (DAYS - 1))),
             store.recent_retry_counts(now.minus(app.settings.succeeded_after)),
             store.recent_retry_counts(now.minus(LATELY)),
-            store.waiting(&scheduled, None, 1),
+            store.waiting(&of_queue, None, 1),
             store.queue_pauses(),
             store.queue_samples(broker, queue, now),
         )?;
@@ -82,16 +81,22 @@ impl QueueDetails {
         }
         Visitor::looks_at_queue(broker, Some(queue));
         let asked = brokers.iter().find(|asked| asked.name == *broker).filter(|_| is_watched);
-        let is_ours = app.settings.watch.get(broker).is_some_and(|settings| settings.is_ours(queue));
+        let listed_at = asked.filter(|_| watched.is_none()).and_then(|asked| asked.listed_at(now));
+        let is_missing = match listed_at {
+            Some(at) => !has_failed_since(&store, &of_queue, at).await?,
+            None => false,
+        };
+        let settings = app.settings.watch.get(broker);
+        let is_ours = settings.is_some_and(|settings| settings.is_ours(queue));
         let counts = counts.map(|(_, counts)| counts).unwrap_or_default();
         let next_due = waiting.items.first().map(|item| item.retry.due_at);
         let book = app.policies.book();
         let (known, succeeded) = known(&days, &recent, key, now);
         let facts = QueueFacts {
-            vhost: vhost(&app.brokers.all(), broker),
+            vhost: settings.map_or_else(|| "/".to_owned(), |settings| settings.vhost.clone()),
             pause,
             level: watched.as_ref().map(|watched| watched.level.clone()),
-            is_missing: watched.is_none() && asked.is_some_and(has_answered),
+            is_missing,
             open: counts.of(Status::Open),
             scheduled: counts.of(Status::Scheduled),
             next_due_in: next_due.map(|due| due.since(now)),
@@ -117,15 +122,11 @@ impl QueueDetails {
     }
 }
 
-fn has_answered(broker: &WatchedBroker) -> bool {
-    broker.looked_at.is_some() && broker.problem.is_none()
-}
-
-/// The virtual host, as the address of the broker says it for people.
-fn vhost(brokers: &[BrokerHealth], broker: &str) -> String {
-    let address = brokers.iter().find(|health| health.name == broker).map(|health| &*health.address);
-    let vhost = address.and_then(|address| address.split_once(", vhost ")).map(|(_, vhost)| vhost);
-    vhost.unwrap_or("/").to_owned()
+/// Whether a message has failed there since its broker listed the queues: then it may have been declared since.
+async fn has_failed_since(store: &StoreReader, of_queue: &LetterFilter, at: Timestamp) -> Result<bool, StoreError> {
+    let since = LetterFilter { since: Some(at), ..of_queue.clone() };
+    let first = PageRequest { sort: Sort::Newest, after: None, limit: 1 };
+    Ok(!store.letters(&since, &first).await?.items.is_empty())
 }
 
 fn is_retried(book: &PolicyBook, queue: &str) -> bool {

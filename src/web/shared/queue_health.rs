@@ -10,7 +10,7 @@ use crate::{
         lifecycle::recognition::OWN_RETRIES,
         number::span,
         queue_level::Trouble,
-        watch::{Concern, ConcernKind, DocsPage, Here, HintKind, SettingHint, without_exchange},
+        watch::{Concern, ConcernKind, DocsPage, HintKind, SettingHint, without_exchange},
     },
     store::{QueueStops, WatchedBroker, WatchedQueue},
     web::{
@@ -95,14 +95,13 @@ pub async fn missing_settings(app: &AppState, queues: &[(String, String)]) -> Re
     lines.extend(stopped_retries(app, queues).await?);
     for broker in app.store().watched_brokers().await? {
         let Some(settings) = app.settings.watch.get(&broker.name) else { continue };
-        let here = Here { exchange: &app.settings.dead_letter_exchange, queue: &settings.dead_letter_queue };
         let single = broker.hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
         let line = |hint: &SettingHint| {
-            ConcernLine::of_queue(&broker.name, &hint.queue, &hint.sentence(here)).with_docs(hint.docs())
+            ConcernLine::of_queue(&broker.name, &hint.queue, &hint.sentence(settings)).with_docs(hint.docs())
         };
         lines.extend(single.take(UnhealthyQueues::SHOWN).map(line));
         lines.extend(
-            without_exchange(&broker.hints, here).map(|sentence| ConcernLine::of_many(&broker.name, &sentence)),
+            without_exchange(&broker.hints, settings).map(|sentence| ConcernLine::of_many(&broker.name, &sentence)),
         );
     }
     Ok(lines)

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         access::Right,
         filter::Counted,
-        saved_view::{Keeper, LONGEST_NAME, MOST, SavedView, ViewContent},
+        saved_view::{Keeper, LONGEST_NAME, LONGEST_QUERY, MOST, SavedView, ViewContent},
     },
     services::audited_views::ViewChange,
     store::{ChangeError, ViewRefusal},
@@ -48,6 +48,7 @@ pub fn read(app: &AppState, name: &str, query: &str, is_shared: bool) -> Result<
     let mut gathered = Gathered::default();
     let name = name.trim();
     gathered.take(check_name(name));
+    let query = gathered.take(not_too_long(query));
     let pairs = Pairs::parse(query.trim_start_matches('?').as_bytes());
     if pairs.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
         gathered.add(WebError::field("query", FaultCode::Format, NO_NUL));
@@ -70,6 +71,13 @@ fn check_name(name: &str) -> Result<(), WebError> {
     } else {
         Ok(())
     }
+}
+
+fn not_too_long(query: &str) -> Result<&str, WebError> {
+    if query.chars().nth(LONGEST_QUERY).is_none() {
+        return Ok(query);
+    }
+    Err(WebError::field("query", FaultCode::Length, format!("it has more than {LONGEST_QUERY} characters")))
 }
 
 /// What is wrong with a parameter is wrong with the query.

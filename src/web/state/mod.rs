@@ -35,6 +35,8 @@ use crate::{
         grouping_rules::GroupingRules,
         health::Health,
         idempotency::Keys,
+        live::Live,
+        notifications::channels::Channels,
         policies::Policies,
         rules::Rules,
         schemas::Schemas,
@@ -69,6 +71,8 @@ pub struct AppState {
     pub causes: Causes,
     /// What is sent every so often.
     pub digests: Digests,
+    /// Where users are notified.
+    pub channels: Live<Channels>,
     /// Looks at brokers when somebody sets them up.
     pub getting_started: GettingStarted,
     /// Where work goes on that outlives its request.
@@ -99,6 +103,8 @@ pub struct AppState {
 pub struct WebSettings {
     /// The address that is really listened on: with port 0, the one that was given out.
     pub listen: SocketAddr,
+    /// Whether TLS is spoken there.
+    pub is_tls: bool,
     /// Where people reach this app; its host is accepted beside the address listened on.
     pub public_url: Url,
     /// Named where a page says how a message is handed over.
@@ -117,8 +123,6 @@ pub struct WebSettings {
     pub watch: BTreeMap<String, domain::watch::Settings>,
     /// Where the services of the demo are mended, in the demo.
     pub demo: Option<Url>,
-    /// Who is notified, by name.
-    pub channels: Vec<String>,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
     pub closing: CancellationToken,
 }

@@ -73,7 +73,8 @@ impl Window {
         Self { from: self.from.floor_to(least), to, step: least }
     }
 
-    /// What the filter asks for; without a beginning, as much as there is since `oldest`, but no less than [`LEAST`].
+    /// What the filter asks for; without a beginning, as much as there is since the `oldest` that it lets through, but
+    /// no less than [`LEAST`].
     pub fn asked(
         since: Option<Timestamp>,
         until: Option<Timestamp>,

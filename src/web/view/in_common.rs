@@ -204,6 +204,7 @@ fn value(fact: &Fact) -> String {
         Fact::Number(value) => number(*value),
         Fact::Text(value) => format!("“{}”", text::shortened(&text::one_line(value), LONGEST)),
         Fact::Items(items) => plural(*items as u64, "item"),
+        Fact::Long(characters) => plural(*characters as u64, "character"),
         Fact::Null => "null".to_owned(),
         Fact::Hidden | Fact::Object => "present".to_owned(),
     }

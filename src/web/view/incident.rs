@@ -21,14 +21,12 @@ pub struct IncidentLine {
 }
 
 impl IncidentLine {
-    /// `notifications` are those about incidents, in any order.
+    /// `notifications` are those about open incidents, since they were opened.
     pub fn new(record: &IncidentRecord, notifications: &[NotificationRecord], now: Timestamp) -> Self {
         let incident = &record.incident;
-        let of_this =
-            |told: &&NotificationRecord| told.subject == incident.key && told.created_at >= incident.opened_at;
         let mut told: Vec<&str> = Vec::new();
         let mut problems = Vec::new();
-        for notification in notifications.iter().filter(of_this) {
+        for notification in notifications.iter().filter(|told| told.subject == incident.key) {
             match (notification.state, &notification.problem) {
                 (NotificationState::Delivered, _) => told.push(notification.channel.label()),
                 (_, Some(problem)) => problems.push(text::one_line(problem)),

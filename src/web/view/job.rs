@@ -276,7 +276,7 @@ fn stopped(record: &JobRecord) -> String {
     )
 }
 
-/// Where nothing of it is sent for now.
+/// Where some of it is not sent for now.
 fn held(letters: &JobLetters) -> String {
     let held = if letters.is_held { "Retries into a queue that is paused wait until it is resumed." } else { "" };
     held.to_owned()

@@ -68,7 +68,7 @@ impl SchemaRow {
         problems.extend(version.unreadable.iter().cloned());
         let disagreements: Vec<TypeLink> =
             catalogue.disagreements(record.id).map(|entry| TypeLink::new(&entry.name)).collect();
-        let names: Vec<String> = record.files.iter().take(NAMED).map(|name| text::one_line(name)).collect();
+        let names: Vec<String> = record.files.keys().take(NAMED).map(|name| text::one_line(name)).collect();
         Self {
             id: record.id,
             name: text::one_line(&record.name),

@@ -33,7 +33,7 @@ async fn fill(database: &TestDatabase, now: i64) {
             {numbers} INSERT INTO letters (id, facet_id, received_at, first_received_at, last_failed_at, exchange, routing_key, attempts,
                 importance_by, size, handed_over_at, named_with, enriched_at, group_id)
                 SELECT {letter}, CASE WHEN (i % {GROUPS}) % 10 = 0 THEN 2 ELSE 1 END, {now} - 1000000 * i, {now} - 1000000 * i,
-                {now}, '', 'orders', 1, 'default', 10, {now}, 1, {now}, {group_of_letter} FROM n;
+                {now}, '', 'orders', 1, 'default', 10, {now}, 1, {now} - 1000000 * i, {group_of_letter} FROM n;
             {group_numbers} INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,
                 retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by)
                 SELECT {group}, 'main', 'orders', '', 'rejected', '{ERROR}' || i, CASE WHEN {is_critical} THEN {members} ELSE 0 END, 0,

@@ -7,7 +7,7 @@ use dead_letter_office::{
     clock::Clock,
     config::{NotifyConfig, values::Secret},
     demo::stand_ins::SlackStandIn,
-    domain::letter::LetterId,
+    domain::{letter::LetterId, notification::Channel},
     metrics::Metrics,
     notify::{Patience, Reach, Sender},
     rabbitmq::health::BrokerBoard,
@@ -115,7 +115,7 @@ impl Newsroom {
 
     /// Sends what is due.
     pub async fn sends(&self) {
-        while self.deliveries.deliver_one().await.unwrap() {}
+        while self.deliveries.deliver_one(Channel::Slack).await.unwrap() {}
     }
 
     pub async fn works(&mut self) {

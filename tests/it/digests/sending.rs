@@ -50,6 +50,21 @@ impl Morning {
         let end = self.newsroom.clock.now().plus(length);
         self.newsroom.lives_until(end, step).await;
     }
+
+    /// Slack answers 503 meanwhile, and perhaps some times more.
+    async fn lasts_without_slack(&mut self, length: Duration, step: Duration) {
+        let end = self.newsroom.clock.now().plus(length);
+        let mut refused = self.slack.requests().len();
+        while self.newsroom.clock.now() < end {
+            // Where one is given up the next one is tried at once.
+            while refused < self.slack.requests().len() + 2 {
+                self.slack.misbehave(1, Misbehaviour::status(503));
+                refused += 1;
+            }
+            self.newsroom.clock.set(self.newsroom.clock.now().plus(step).min(end));
+            self.newsroom.works().await;
+        }
+    }
 }
 
 #[tokio::test]
@@ -135,6 +150,28 @@ async fn what_nobody_could_read_is_told_by_the_next() {
     assert!(since[2].is_some());
     assert!(text(&told[0]).contains("3 dead letters open in 1 group, 3 new"), "{told:?}");
     assert!(text(&told[1]).contains("4 dead letters open in 1 group, 1 new"), "{told:?}");
+}
+
+/// Longer than a digest is tried: what the one that was given up would have said is in the next.
+#[tokio::test]
+async fn what_was_given_up_is_told_by_the_next() {
+    let mut morning = Morning::breaks().await;
+    morning.newsroom.works().await;
+    fail(&morning.database, &morning.newsroom.clock, 2, "orders", "timeout").await;
+    morning.lasts_without_slack(DAY, 10 * MINUTE).await;
+    fail(&morning.database, &morning.newsroom.clock, 1, "orders", "timeout").await;
+    // The third one is made while the second still waits.
+    morning.lasts_without_slack(DAY, 10 * MINUTE).await;
+    morning.lasts_without_slack(HOUR, MINUTE).await;
+    let states = async |newsroom: &Newsroom| -> Vec<NotificationState> {
+        newsroom.made().await.into_iter().filter_map(|digest| Some(digest.sending?.state)).collect()
+    };
+    let (read, given_up) = (NotificationState::Delivered, NotificationState::Refused);
+    assert_eq!(states(&morning.newsroom).await, [read, given_up, NotificationState::Waiting]);
+    morning.lasts(HOUR, MINUTE).await;
+    assert_eq!(states(&morning.newsroom).await, [read, given_up, read]);
+    let told = morning.slack.messages();
+    assert!(text(&told[1]).contains("6 dead letters open in 1 group, 3 new"), "{told:?}");
 }
 
 #[tokio::test]

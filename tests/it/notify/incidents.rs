@@ -11,6 +11,7 @@ use dead_letter_office::{
         group_state::GroupCommand,
         incident::{Incident, IncidentKind},
         letter::Importance,
+        notification::NotificationState,
     },
     services::watch::Tidying,
     store::Enriched,
@@ -293,4 +294,44 @@ async fn one_server_looks_at_a_time() {
     let both = async { tokio::join!(pager.looks_at(later(1)), goes_on) };
     tokio::time::timeout(PATIENCE, both).await.unwrap();
     assert_eq!(pager.actions(), ["trigger"], "it sees all that began while it waited");
+}
+
+#[tokio::test]
+async fn a_channel_fails_until_any_server_delivers() {
+    for database in &databases().await {
+        let (here, there) = (Pager::open(database, |_| {}).await, Pager::open(database, |_| {}).await);
+        here.pagerduty.misbehave(1, Misbehaviour::status(503));
+        here.fail(Importance::Critical, "no disk").await;
+        here.looks_at(later(1)).await;
+        here.clock.set(later(100));
+        assert_eq!(here.failing(), ["PagerDuty"]);
+        there.looks_at(later(50)).await;
+        assert_eq!(there.actions(), ["trigger"]);
+        assert_eq!(here.failing_after_a_round().await, [""; 0]);
+        // What was delivered before it failed says nothing.
+        here.pagerduty.misbehave(2, Misbehaviour::status(503));
+        here.fail(Importance::Critical, "no power").await;
+        here.looks_at(later(200)).await;
+        here.clock.set(later(300));
+        assert_eq!(here.failing_after_a_round().await, ["PagerDuty"]);
+    }
+}
+
+#[tokio::test]
+async fn a_channel_that_was_removed_does_not_fail() {
+    for database in &databases().await {
+        let pager = Pager::open(database, |_| {}).await;
+        pager.pagerduty.misbehave(1, Misbehaviour::status(503));
+        pager.fail(Importance::Critical, "no disk").await;
+        pager.looks_at(later(1)).await;
+        pager.clock.set(later(100));
+        assert_eq!(pager.failing(), ["PagerDuty"]);
+        pager.remove_channels();
+        pager.failing_after_a_round().await;
+        let sent = pager.store.notifications(&[], 10).await.unwrap();
+        assert!(sent.iter().any(|it| it.state == NotificationState::Refused), "what waited for it ends: {sent:?}");
+        assert_eq!(pager.failing_after_a_round().await, [""; 0]);
+        let counted = pager.metrics();
+        assert!(!counted.contains("{channel=\"pagerduty\",outcome=\"refused\"} 1"), "{counted}");
+    }
 }

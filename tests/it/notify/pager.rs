@@ -12,6 +12,7 @@ use dead_letter_office::{
         group::{GroupFilter, GroupId},
         group_state::GroupCommand,
         letter::{Importance, LetterId},
+        notification::Channel,
         version::Expected,
     },
     metrics::Metrics,
@@ -23,10 +24,12 @@ use dead_letter_office::{
         live::Live,
         notifications::{channels::Channels, deliveries::Deliveries},
         wakeup::Wakeup,
+        worker::Worker,
     },
     store::{Enriched, GroupOrder, Recorded, Store},
 };
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{sender_at, url};
 use crate::store::{
@@ -88,7 +91,31 @@ impl Pager {
     pub async fn looks_at(&self, at: Timestamp) {
         self.clock.set(at);
         self.incidents.look().await.unwrap();
-        while self.deliveries.deliver_one().await.unwrap() {}
+        for channel in Channel::ALL {
+            while self.deliveries.deliver_one(*channel).await.unwrap() {}
+        }
+    }
+
+    /// The channels that this server says fail.
+    pub fn failing(&self) -> Vec<String> {
+        self.deliveries.health.conditions().into_iter().map(|condition| condition.subject).collect()
+    }
+
+    /// The same after a round of each worker that sends.
+    pub async fn failing_after_a_round(&self) -> Vec<String> {
+        for mut worker in self.deliveries.workers() {
+            worker.round(&CancellationToken::new()).await.unwrap();
+        }
+        self.failing()
+    }
+
+    /// Takes every channel out of the configuration.
+    pub fn remove_channels(&self) {
+        self.deliveries.channels.replace(Channels::default());
+    }
+
+    pub fn metrics(&self) -> String {
+        self.deliveries.metrics.encode()
     }
 
     /// A letter that fails in `orders` now.

@@ -1,7 +1,11 @@
 //! The container image, the compose file, the manifests for Kubernetes, the workflows. packaging/try-image.sh tries the
 //! image itself, packaging/validate.sh asks the schemas of those who read the others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use dead_letter_office::config;
 
@@ -45,7 +49,27 @@ fn settings_of_containers_are_accepted() {
     let manifests = settings(&manifests, '=').chain(by_secret.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())));
     check("the manifests", manifests.collect());
     check(COMPOSE, settings(&read(COMPOSE), ':').collect());
-    check("the image", settings(&read("image/Containerfile").replace("ENV ", ""), '=').collect());
+}
+
+/// What the image itself set would go before a file, and beside a secret in a file it would be refused.
+#[test]
+fn the_image_leaves_the_database_to_whoever_runs_it() {
+    const POSTGRES: &str = "postgres://dlo:x@postgres/dlo";
+    let image = read("image/Containerfile");
+    assert!(image.contains("\nWORKDIR /var/lib/dlo\nVOLUME /var/lib/dlo\n"), "{image}");
+    let of_image = image.replace("ENV ", "");
+    let folder = tempfile::tempdir().unwrap();
+    let (file, secret, empty) = (folder.path().join("dlo.toml"), folder.path().join("secret"), Path::new("/dev/null"));
+    fs::write(&file, format!("[database]\nurl = \"{POSTGRES}\"\n")).unwrap();
+    fs::write(&secret, POSTGRES).unwrap();
+    let in_secret = ("DLO_DATABASE__URL_FILE".to_owned(), secret.to_str().unwrap().to_owned());
+    let url = |file: &Path, more: Option<(String, String)>| {
+        let config = config::load(Some(file), settings(&of_image, '=').chain(more)).unwrap();
+        config.database.url.reveal().to_owned()
+    };
+    assert_eq!(url(&file, None), POSTGRES);
+    assert_eq!(url(empty, Some(in_secret)), POSTGRES);
+    assert_eq!(url(empty, None), "sqlite://dlo.db", "in the volume, where it runs");
 }
 
 /// Reads them as the program does.
@@ -74,6 +98,21 @@ fn every_version_that_is_named_is_this_one() {
     let version = env!("CARGO_PKG_VERSION");
     assert!(read(COMPOSE).contains(&format!("image: ${{DLO_IMAGE:-dlo:{version}}}\n")));
     assert!(read("kubernetes/kustomization.yaml").contains(&format!("newTag: {version}\n")));
+}
+
+/// No registry has it.
+#[test]
+fn the_image_of_the_compose_file_is_loaded_first() {
+    let page = read("../docs/operations/installation.md");
+    let (_, section) = page.split_once("\n## Compose\n").unwrap();
+    let first = section.split("```").nth(1).unwrap().lines().nth(1).unwrap();
+    let archive = format!("target/package/dlo-{}.docker.tar", env!("CARGO_PKG_VERSION"));
+    assert!(first.starts_with(&format!("docker load --input {archive} ")), "{first}");
+    let made = read("package.sh");
+    assert!(made.contains("\nout=target/package\n") && made.contains(" archive=$out/dlo-$version.docker.tar\n"));
+    let compose = read(COMPOSE);
+    let (variable, _) = compose.split_once("image: ${").unwrap().1.split_once(":-").unwrap();
+    assert!(read(".env.example").contains(&format!("\n#{variable}=")), "{variable}");
 }
 
 #[test]

@@ -27,8 +27,26 @@ fn what_is_restored_belongs_to_the_service() {
     let page = read("../docs/operations/backup.md");
     let restore = page.lines().find(|line| line.ends_with(&format!(" /var/lib/{home}/dlo.db"))).unwrap();
     assert!(restore.starts_with(&format!("install -m 600 -o {user} -g {group} ")), "{restore}");
-    let (_, config) = unit.lines().find_map(|line| line.strip_prefix("ExecStart=dlo serve ")?.split_once(' ')).unwrap();
-    assert!(page.contains(&format!("`runuser -u {user} -- dlo … --config {config}`")), "{config}");
+}
+
+/// Where a command sees another configuration than the service, it may see another database.
+#[test]
+fn a_command_sees_what_the_service_sees() {
+    let unit = read("systemd/dlo.service");
+    let page = read("../docs/operations/installation.md");
+    let (_, section) = page.split_once("\n### Commands beside the service\n").unwrap();
+    let command = section.split("```").nth(1).unwrap();
+    for key in ["User=", "EnvironmentFile=", "WorkingDirectory="] {
+        let property = unit.lines().find(|line| line.starts_with(key)).unwrap();
+        assert!(command.contains(&format!(" --property {property} ")), "{property} is not in{command}");
+    }
+    let config = unit.lines().find_map(|line| line.strip_prefix("ExecStart=dlo serve ")).unwrap();
+    assert!(command.contains(&format!(" dlo {config} \"$@\"\n")), "{config} is not in{command}");
+    for page in ["backup", "upgrade"] {
+        let text = read(&format!("../docs/operations/{page}.md"));
+        assert!(text.contains("[`as_service`](installation.md#commands-beside-the-service)"), "{page}");
+        assert!(!text.contains("runuser"), "{page}");
+    }
 }
 
 #[test]

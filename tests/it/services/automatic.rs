@@ -130,6 +130,38 @@ async fn what_waits_in_the_broker_needs_no_letter() {
     assert_eq!(server.count().await, 0);
 }
 
+/// What waits is received, and not sent back before it has waited, wherever that is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_failure_is_counted_as_received_and_each_retry_as_it_is_sent() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for via in VIAS {
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+        let later = Policy { queues: "later".to_owned(), ..policy([3_600_000], via) };
+        let server = server(&database, &vhost, vec![policy([50], via), later]).await;
+        let (later, orders) = (Service::start(&vhost, "later").await, Service::start(&vhost, "orders").await);
+        if via == Via::Broker {
+            let (hour, now) = (Duration::from_secs(3_600), server.clock.now());
+            delay_queues::settle(vhost.amqp_url(), "later", [hour], now).await;
+            delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], now).await;
+        }
+        later.fail("waits for an hour").await;
+        orders.fail("body").await;
+        orders.reject().await;
+        server.await_count(Status::Open, 1).await;
+        let counted = [
+            r#"dlo_letters_received_total{broker="main",queue="later"} 1"#,
+            r#"dlo_letters_received_total{broker="main",queue="orders"} 2"#,
+            r#"dlo_retries_total{broker="main",queue="orders",kind="automatic"} 1"#,
+        ];
+        wait_until("all to be counted", PATIENCE, async || {
+            let numbers = server.metrics.encode();
+            counted.iter().all(|sample| numbers.lines().any(|line| line == *sample))
+        })
+        .await;
+        assert!(!server.metrics.encode().contains(r#"dlo_retries_total{broker="main",queue="later""#), "{via}");
+    }
+}
+
 /// A node that is killed forgets what is in a quorum queue that is only just declared.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_would_wait_in_a_new_queue_of_the_broker_waits_in_the_database() {

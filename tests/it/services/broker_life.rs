@@ -1,21 +1,35 @@
 //! Brokers that go and come back, and what happens to the letters meanwhile.
 
+use std::{sync::Arc, time::Duration};
+
 use dead_letter_office::{
     clock::Clock,
     config::{BrokerConfig, QueueType},
-    domain::{broker::ConnectionState, letter::Status},
+    domain::{
+        broker::ConnectionState,
+        letter::Status,
+        policy::{Delays, Policy, Via},
+    },
+    services::intake::IntakeSource,
 };
+use failure_conventions::dlo_queues;
 use reqwest::Method;
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{
-    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, with_queues},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database, with_queues},
     line::Line,
     service::{
         DEAD_LETTERS, OBITUARIES, Service, confirming_channel, flood, flood_with_ids, persistent, publish, texts,
     },
 };
-use crate::support::{process::wait_until, rabbit::Rabbit, soak};
+use crate::support::{
+    delay_queues,
+    process::wait_until,
+    rabbit::{Rabbit, Vhost},
+    soak,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_lose_nothing_and_double_nothing() {
@@ -209,4 +223,95 @@ async fn works_over_tls_with_an_authority_of_ones_own() {
         state.trouble().is_some_and(|why| why.contains("certificate"))
     };
     wait_until("the certificate to be refused", PATIENCE, refused).await;
+}
+
+fn reader_of(vhost: &Vhost) -> String {
+    vhost.name().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
+}
+
+/// A user who may take in and nothing else, until it is given the right to write to the default exchange.
+async fn reader(vhost: &Vhost) -> String {
+    let name = reader_of(vhost);
+    vhost.manage(Method::PUT, &["users", &name], Some(&json!({"password": "hunter2", "tags": ""}))).await;
+    allow(vhost, "^dlo\\.").await;
+    vhost.amqp_url().replace("guest:guest@", &format!("{name}:hunter2@"))
+}
+
+async fn allow(vhost: &Vhost, write: &str) {
+    let rights = json!({"configure": ".*", "write": write, "read": ".*"});
+    let name = reader_of(vhost);
+    vhost.manage(Method::PUT, &["permissions", vhost.name(), &name], Some(&rights)).await;
+}
+
+/// That the user may not publish says nothing about the messages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_may_not_publish_is_told_of_and_no_letter_is_given_up() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for via in [Via::Database, Via::Broker] {
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+        let (store, config) = (open_database(&database.url).await, broker(reader(&vhost).await));
+        let server = AppState::with_policies(store, Clock::system(), [(MAIN, config)], vec![after_a_millisecond(via)]);
+        server.await_work().await;
+        let orders = Service::start(&vhost, "orders").await;
+        for body in texts(0..30) {
+            orders.fail(&body).await;
+        }
+        await_refusal(&server).await;
+        server.await_letters(30).await;
+        assert_eq!(server.count_of(Status::Open).await, 0, "{via}: none is given up");
+        allow(&vhost, ".*").await;
+        assert_eq!(sorted(orders.work_on(30).await), sorted(texts(0..30)), "{via}");
+    }
+}
+
+/// Nothing of it is in the database, where whoever keeps the publishing connection would find out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waited_in_a_broker_whose_user_may_not_publish_waits_on() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let (store, orders) = (open_database(&database.url).await, Service::start(&vhost, "orders").await);
+    // It declares what dead letters go to.
+    let first = AppState::on(Arc::clone(&store), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]);
+    first.await_work().await;
+    first.close().await;
+    let policies = vec![after_a_millisecond(Via::Broker)];
+    let sender = AppState::with_policies(Arc::clone(&store), Clock::system(), [], policies);
+    delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(1)], sender.clock.now()).await;
+    sender.attend(vec![IntakeSource::DeadLetters(sender.policies.clone())], MAIN, broker(vhost.amqp_url()));
+    for body in texts(0..30) {
+        orders.fail(&body).await;
+    }
+    let has_left = async || delay_queues::messages_in(&vhost, dlo_queues::DUE).await == 30;
+    wait_until("all to be due", PATIENCE, has_left).await;
+    sender.close().await;
+    let server = AppState::on(store, Clock::system(), [(MAIN, broker(reader(&vhost).await))]);
+    await_refusal(&server).await;
+    allow(&vhost, ".*").await;
+    assert_eq!(sorted(orders.work_on(30).await), sorted(texts(0..30)));
+    assert_eq!(server.count().await, 0);
+}
+
+fn after_a_millisecond(via: Via) -> Policy {
+    Policy {
+        queues: Policy::EVERY_QUEUE.to_owned(),
+        reason: None,
+        delays: Delays::Listed(vec![Duration::from_millis(1)]),
+        jitter: 0.0,
+        via,
+        keep_routing_key: false,
+    }
+}
+
+/// Waits until it is told that nothing can be published.
+async fn await_refusal(server: &AppState) {
+    let is_refused = async || {
+        let state = server.health(MAIN).publishing;
+        matches!(&state, ConnectionState::Refused { why, .. } if why.contains("default exchange"))
+    };
+    wait_until("the refusal to be told", PATIENCE, is_refused).await;
+}
+
+fn sorted(mut texts: Vec<String>) -> Vec<String> {
+    texts.sort_unstable();
+    texts
 }

@@ -34,9 +34,13 @@ const DELAY: Duration = Duration::from_secs(3_600);
 
 /// A message as Messenger publishes it, first or for one of its retries.
 fn properties(retry: u64) -> BasicProperties {
+    typed("OrderPlaced", retry)
+}
+
+fn typed(class: &str, retry: u64) -> BasicProperties {
     let text = |text: &str| AMQPValue::LongString(LongString::from(text));
     let mut headers = FieldTable::default();
-    headers.insert("type".into(), text("OrderPlaced"));
+    headers.insert("type".into(), text(class));
     if retry > 0 {
         let stamps: Vec<_> = (1..=retry).map(|n| format!(r#"{{"retryCount":{n}}}"#)).collect();
         headers.insert(STAMP.into(), text(&format!("[{}]", stamps.join(","))));
@@ -120,6 +124,26 @@ async fn two_equal_messages_stay_two() {
         fail(&messages, OTHER, 2).await;
         server.await_count(Status::Open, 3).await;
         assert_eq!(server.count().await, 3, "{via}");
+    })
+    .await;
+}
+
+/// All that failed while no server was there comes together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_messages_of_the_same_content_and_of_two_types_stay_two() {
+    everywhere(async |vhost, database, via| {
+        server(&database, &vhost, via, Clock::system()).await.close().await;
+        let messages = Service::start(&vhost, "messages").await;
+        for (class, retry) in [("SendWelcome", 0), ("CreateProfile", 0), ("CreateProfile", 1)] {
+            messages.receive(typed(class, retry), ORDER.as_bytes()).await;
+            messages.reject().await;
+        }
+        let server = server(&database, &vhost, via, Clock::system()).await;
+        server.await_letters(2).await;
+        let messages = server.messages().await;
+        let mut classes: Vec<_> = messages.iter().filter_map(|message| message.headers.get_str("type")).collect();
+        classes.sort_unstable();
+        assert_eq!(classes, ["CreateProfile", "SendWelcome"], "{via}");
     })
     .await;
 }

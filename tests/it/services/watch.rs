@@ -181,6 +181,8 @@ impl Watch {
             growing_for: minutes(10),
             lags_for: minutes(5),
             queues: Globs::new(&[]),
+            vhost: "/".to_owned(),
+            dead_letter_exchange: "dlx".to_owned(),
             dead_letter_queue: "dlo.dead-letters".to_owned(),
             obituary_queue: "dlo.obituaries".to_owned(),
         };
@@ -201,7 +203,8 @@ impl Watch {
     async fn look(&mut self) -> Vec<Change> {
         self.at = self.at.plus(Duration::from_secs(60));
         let queues = self.management.queues().await.ok();
-        let poll = Poll { at: self.at, queues: queues.as_deref(), feeds: None, is_consuming: true, overdue: None };
+        let (at, queues) = (self.at, queues.as_deref());
+        let poll = Poll { begun: at, at, queues, feeds: None, is_consuming: true, overdue: None };
         self.watch.observe(&self.settings, &poll)
     }
 }

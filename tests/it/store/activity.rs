@@ -18,7 +18,7 @@ use dead_letter_office::{
         schema::{SchemaId, SchemaRecord, SchemaSource},
         version::Expected,
     },
-    store::{BulkAudit, Order, RuleChange},
+    store::{BulkAudit, Order, RuleChange, RuleSet},
 };
 
 use super::{
@@ -211,7 +211,7 @@ async fn schemas_have_a_line_for_each_upload_and_removal(database: &TestDatabase
         name: "texts".to_owned(),
         hash: "1".to_owned(),
         source: SchemaSource::Folder,
-        files: ["a.proto", "b.proto"].map(str::to_owned).into(),
+        files: ["a.proto", "b.proto"].map(|file| (file.to_owned(), None)).into(),
         size: 3,
         uploaded_at: NOON,
         uploaded_by: Actor::system(),
@@ -234,11 +234,11 @@ async fn rules_have_a_line_for_each_change(database: &TestDatabase) {
     let rule = |name: &str| Rule { name: name.to_owned(), expression: "true".to_owned(), importance: Importance::Low };
     let ann = ann();
     let change = RuleChange { by: &ann, at: NOON, detail: "low: true", expected: &Expected::Anything };
-    assert!(database.set_rule(first, &rule("texts"), None, &change).await.unwrap());
-    assert!(database.set_rule(first, &rule("texts"), None, &change).await.unwrap(), "as it is");
-    assert!(!database.set_rule(second, &rule("texts"), None, &change).await.unwrap(), "taken");
+    assert_eq!(database.set_rule(first, &rule("texts"), None, &change).await.unwrap(), RuleSet::Yes);
+    assert_eq!(database.set_rule(first, &rule("texts"), None, &change).await.unwrap(), RuleSet::Yes, "as it is");
+    assert_eq!(database.set_rule(second, &rule("texts"), None, &change).await.unwrap(), RuleSet::NameTaken);
     assert_eq!(only_line_after(database, 0).await, line(Area::Rules, "set", "texts", 0, "low: true"));
-    assert!(database.set_rule(second, &rule("orders"), None, &change).await.unwrap());
+    assert_eq!(database.set_rule(second, &rule("orders"), None, &change).await.unwrap(), RuleSet::Yes);
     let change = RuleChange { detail: "", ..change };
     database.order_rules(&[first, second], &change).await.unwrap();
     assert_eq!(lines(database).await.len(), 2, "they stood so before");

@@ -106,6 +106,48 @@ async fn a_walk_keeps_within_its_times(database: &TestDatabase) {
     assert_eq!(walk(None, Some(later(3)), later(1)).await, ids[..2]);
 }
 
+/// The facet that was made last is walked first.
+async fn a_walk_meets_each_once_however_it_is_moved(database: &TestDatabase) {
+    let normal = database.take_in_many(3).await;
+    let high = database.take_in_many(2).await;
+    let set = async |importance, ids: &[LetterId]| database.does(&Command::SetImportance(importance), ids).await;
+    set(Importance::High, &high).await;
+    let mut sweep = database.sweep(&LetterFilter::default(), later(9)).await.unwrap();
+    let mut met = database.next_of(&mut sweep, 2).await.unwrap();
+    assert_eq!(met, high);
+    set(Importance::Normal, &high).await;
+    met.extend(database.next_of(&mut sweep, 1).await.unwrap());
+    assert_eq!(met[2..], normal[..1]);
+    // Into a facet that was walked through, and into one that is new.
+    set(Importance::High, &normal[1..2]).await;
+    set(Importance::Critical, &normal[2..]).await;
+    loop {
+        let next = database.next_of(&mut sweep, 9).await.unwrap();
+        if next.is_empty() {
+            break;
+        }
+        met.extend(next);
+    }
+    met.sort();
+    assert_eq!(met, [normal, high].concat());
+}
+
+/// Between its pages it is seen whether it goes on, also while all is walked through once more.
+async fn a_walk_gives_control_back_after_each_page(database: &TestDatabase) {
+    let mut ids = database.take_in_many(5).await;
+    let mut sweep = database.sweep(&LetterFilter::default(), later(9)).await.unwrap();
+    let (mut met, mut empty) = (Vec::new(), 0);
+    while let Some(page) = database.page_of(&mut sweep, 2).await.unwrap() {
+        assert!(page.len() <= 2);
+        empty += usize::from(page.is_empty());
+        met.extend(page);
+    }
+    ids.sort();
+    met.sort();
+    assert_eq!(met, ids);
+    assert!(empty >= 3, "three pages of letters that were met before: {empty}");
+}
+
 async fn a_job_is_undone_by_what_it_left(database: &TestDatabase) {
     let [mine, others, later_on] = [1, 2, 3].map(|_| an_arrival());
     let ids = [mine.id, others.id, later_on.id];
@@ -125,11 +167,14 @@ async fn a_job_is_undone_by_what_it_left(database: &TestDatabase) {
     };
     assert_eq!(left(Left::Discarded(later(1))).await, [ids[0]]);
     assert_eq!(left(Left::Discarded(later(3))).await, []);
-    assert_eq!(left(Left::Due(later(10))).await, [ids[2]]);
-    let kept = Bulk { left: Some(Left::Due(later(10))), ..bulk(Command::Reopen) };
-    let job = Job::begun(id(), "reopen");
-    database.add_bulk(&job, &kept, NOON, LEASE).await.unwrap();
-    assert_eq!(database.bulk(job.id).await.unwrap(), Some((kept, NOON)));
+    assert_eq!(left(Left::Due(later(10), None)).await, [ids[2]]);
+    assert_eq!(left(Left::Due(later(10), Some(id()))).await, [], "no job has scheduled it");
+    for scheduled_by in [None, Some(id())] {
+        let kept = Bulk { left: Some(Left::Due(later(10), scheduled_by)), ..bulk(Command::Reopen) };
+        let job = Job::begun(id(), "reopen");
+        database.add_bulk(&job, &kept, NOON, LEASE).await.unwrap();
+        assert_eq!(database.bulk(job.id).await.unwrap(), Some((kept, NOON)));
+    }
 }
 
 on_both!(
@@ -138,4 +183,6 @@ on_both!(
     every_command_is_kept_as_it_was,
     a_job_of_another_kind_is_left_alone,
     a_walk_keeps_within_its_times,
+    a_walk_meets_each_once_however_it_is_moved,
+    a_walk_gives_control_back_after_each_page,
 );

@@ -6,21 +6,24 @@ use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     domain::{
+        activity::{Area, AuditEntry},
         actor::Actor,
         command::Command,
+        filter::LetterFilter,
         group::GroupId,
         group_state::{GroupCommand, Phase, Until},
-        job::{Job, JobState},
+        job::{Bulk, Job, JobState, Left},
         letter::LetterId,
+        pacing::{Pace, Pacing},
         version::Expected,
     },
     services::{clock_watch::ClockWatch, wakeup::Wakeup, worker::Worker},
-    store::{Claim, Enriched, GroupOrder, Order, SetBack, Store},
+    store::{BulkAudit, Claim, Enriched, GroupOrder, Order, SetBack, Store, Sweep},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    database::{LEASE, TestDatabase, order},
+    database::{LEASE, RETRY_NOW, TestDatabase, order},
     make::{InGroup, Make, NOON, an_arrival, enriched, id, later},
 };
 
@@ -139,6 +142,58 @@ async fn a_job_and_a_watch_are_not_held_by_a_clock_that_was_ahead(database: &Tes
     assert_eq!(database.claim_watch("main", other, NOON, LEASE).await.unwrap(), Claim::Taken);
 }
 
+async fn retries_that_are_held_back_go_on(database: &TestDatabase) {
+    let delay = Duration::from_secs(600);
+    let bulk = Bulk {
+        filter: LetterFilter::default(),
+        until: AHEAD,
+        left: None,
+        command: Command::Retry { delay, queue: None },
+        edit: None,
+        pacing: Pacing { pace: Pace::PerSecond(1), canary: None },
+        by: Actor::local(),
+    };
+    let job = Job::begun(id(), bulk.command.name());
+    database.add_bulk(&job, &bulk, AHEAD, LEASE).await.unwrap();
+    database.frozen_all(job.id, bulk.pacing.first_stage(), AHEAD.plus(delay)).await.unwrap();
+    database.observe_clock(AHEAD, LEASE).await.unwrap();
+    assert!(database.jobs_due(AHEAD).await.unwrap().is_empty());
+    assert!(database.observe_clock(NOON, LEASE).await.unwrap().is_some());
+    assert_eq!(database.jobs_due(NOON).await.unwrap(), [job.id]);
+    let held = database.held_back(job.id).await.unwrap().unwrap();
+    assert_eq!((held.claimed.begun, held.progress.next_at), (NOON, Some(NOON)), "its delay begins now");
+}
+
+/// Both are due at one moment then.
+async fn each_of_two_jobs_that_were_begun_meanwhile_is_undone_alone(database: &TestDatabase) {
+    let command = Command::Retry { delay: Duration::from_secs(10), queue: None };
+    let mut jobs = Vec::new();
+    for seconds in [0, 5] {
+        let (job, letters) = (id(), database.take_in_many(1).await);
+        let at = AHEAD.plus(Duration::from_secs(seconds));
+        let report = database.act_as_job(job, &Order { at, ..order(&command, &letters) }).await.unwrap();
+        assert_eq!(report.done, letters);
+        jobs.push((job, letters));
+    }
+    database.observe_clock(AHEAD, LEASE).await.unwrap();
+    assert!(database.observe_clock(NOON, LEASE).await.unwrap().is_some());
+    for (job, letters) in jobs {
+        let mut sweep = Sweep::of_left(Left::Due(later(10), Some(job)));
+        assert_eq!(database.next_of(&mut sweep, 9).await.unwrap(), letters);
+    }
+}
+
+/// The first letters of a retry show how they do from then on.
+async fn what_a_job_has_sent_meanwhile_was_sent_now(database: &TestDatabase) {
+    let letters = database.take_in_many(1).await;
+    let entry = AuditEntry::new(AHEAD, &Actor::local(), Area::Letters, "retry", "");
+    database.portion(&Order { at: AHEAD, ..order(&RETRY_NOW, &letters) }, &mut BulkAudit::new(entry)).await;
+    database.tamper(&format!("UPDATE jobs SET last_sent_at = {}", AHEAD.as_micros())).await;
+    database.observe_clock(AHEAD, LEASE).await.unwrap();
+    assert!(database.observe_clock(NOON, LEASE).await.unwrap().is_some());
+    assert_eq!(database.number("SELECT last_sent_at FROM jobs").await, NOON.as_micros());
+}
+
 /// The page shows the job that goes on, not one that ended in what is the future now.
 async fn the_latest_job_is_the_one_that_goes_on(database: &TestDatabase) {
     let by = dead_letter_office::domain::actor::Actor::local();
@@ -159,5 +214,8 @@ on_both!(
     what_is_claimed_while_it_is_noticed_stays_claimed,
     clocks_of_two_servers_may_differ_a_little,
     a_job_and_a_watch_are_not_held_by_a_clock_that_was_ahead,
+    retries_that_are_held_back_go_on,
+    each_of_two_jobs_that_were_begun_meanwhile_is_undone_alone,
+    what_a_job_has_sent_meanwhile_was_sent_now,
     the_latest_job_is_the_one_that_goes_on,
 );

@@ -1,12 +1,14 @@
 //! Several processes at one database, at the same moment.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, pin::pin};
 
 use dead_letter_office::{
     domain::{
+        actor::Actor,
         command::{Command, Refusal},
         group::GroupId,
         letter::{Importance, LetterId, Status},
+        queue_pause::QueuePause,
         retry::RetryOutcome,
     },
     store::{AckState, Arrival, Enriched, IntakeBatch, Recorded, Store},
@@ -103,6 +105,57 @@ async fn no_retry_is_claimed_twice(database: &TestDatabase) {
     let (a, b, c) = tokio::join!(claim_all(&servers[0]), claim_all(&servers[1]), claim_all(&servers[2]));
     let all = [a, b, c].concat();
     assert_eq!((all.len(), all.iter().collect::<HashSet<_>>().len()), (200, 200));
+}
+
+/// A server has claimed what is due, and found the queue paused, when somebody resumes it and another server claims.
+async fn what_is_held_while_its_queue_is_resumed_is_let_go(database: &TestDatabase) {
+    let held = database.take_in_new(an_arrival().queue("paused")).await;
+    let other = database.take_in_new(an_arrival()).await;
+    database.does(&RETRY_NOW, &[held, other]).await;
+    let pause = QueuePause {
+        broker: "main".to_owned(),
+        queue: "paused".to_owned(),
+        until_consumers: false,
+        note: String::new(),
+        by: Actor::local(),
+        at: NOON,
+    };
+    database.pause_queue(&pause).await.unwrap();
+    let second = database.second_server().await;
+    let resume = async {
+        assert!(second.resume_queue("main", "paused", &Actor::local(), NOON).await.unwrap());
+        second.claim_due_retries("main", NOON, LEASE, 9).await.unwrap()
+    };
+    let mut claimed = match database.server() {
+        None => [database.claim(NOON).await, resume.await].concat(),
+        Some(server) => {
+            // What is claimed is remembered there, after the rest was held.
+            let mut lock = server.begin().await.unwrap();
+            sqlx::query("LOCK TABLE sent_back IN EXCLUSIVE MODE").execute(&mut *lock).await.unwrap();
+            let resume = async {
+                waiting(server, 1).await;
+                let mut resume = pin!(resume);
+                let claimed = tokio::select! {
+                    claimed = &mut resume => Some(claimed),
+                    () = waiting(server, 2) => None,
+                };
+                lock.rollback().await.unwrap();
+                match claimed {
+                    Some(claimed) => claimed,
+                    None => resume.await,
+                }
+            };
+            let (first, resumed) = tokio::join!(database.claim(NOON), resume);
+            [first, resumed].concat()
+        }
+    };
+    // It goes back into the line with one claim, and the pause goes with another.
+    for _ in 0..2 {
+        claimed.extend(database.claim(NOON).await);
+    }
+    let mut claimed: Vec<LetterId> = claimed.iter().map(|retry| retry.id).collect();
+    claimed.sort();
+    assert_eq!(claimed, [held, other]);
 }
 
 /// Each writer changes counts that the others change too; they may wait for one another, but never in a circle.
@@ -277,6 +330,7 @@ on_both!(
     what_comes_back_while_it_is_marked_is_open,
     a_retry_that_is_cancelled_is_not_claimed,
     no_retry_is_claimed_twice,
+    what_is_held_while_its_queue_is_resumed_is_let_go,
     writers_never_wait_in_a_circle,
     intakes_never_wait_in_a_circle,
     orders_for_the_same_thousands_do_not_meet_in_a_circle,

@@ -280,4 +280,27 @@ async fn a_file_gets_its_name_when_it_is_whole(database: &TestDatabase) {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
-on_both!(comes_back_the_same, is_whole_or_not_at_all, every_table_is_meant, a_file_gets_its_name_when_it_is_whole,);
+/// Two at once, of cron and of somebody, would be one file of both.
+async fn a_file_that_another_writes_is_left_alone(database: &TestDatabase) {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, partial) = (directory.path().join("dlo.ndjson"), directory.path().join("dlo.ndjson.partial"));
+    fs::write(&partial, "half of it").unwrap();
+    let other = fs::File::open(&partial).unwrap();
+    other.try_lock().unwrap();
+    let error = database.export_to(&file).await.unwrap_err().to_string();
+    assert!(error.contains("is being written by another dlo"), "{error}");
+    assert_eq!(fs::read_to_string(&partial).unwrap(), "half of it");
+    // It has ended, and left that.
+    drop(other);
+    database.export_to(&file).await.unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), exported(database).await);
+    assert!(!partial.exists());
+}
+
+on_both!(
+    comes_back_the_same,
+    is_whole_or_not_at_all,
+    every_table_is_meant,
+    a_file_gets_its_name_when_it_is_whole,
+    a_file_that_another_writes_is_left_alone,
+);

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use amqp_message::{field::FieldValue, time::Timestamp};
+use amqp_message::{death::Reason, field::FieldValue, time::Timestamp};
 use dead_letter_office::{
     clock::Clock,
     domain::{
         activity::{ActivityFilter, Area},
         actor::Actor,
-        group::{Group, GroupFilter, GroupId, GroupSort},
+        group::{Group, GroupFilter, GroupId, GroupKey, GroupPart, GroupSort},
         group_state::{Assignee, GroupCommand, GroupRefusal, Phase, Until, Why},
         letter::{Importance, LetterId, Status},
+        retry::RetryOutcome,
         version::{Expected, Versioned},
     },
     grouping,
@@ -108,6 +109,52 @@ async fn what_fails_again_with_another_error_is_open(database: &TestDatabase) {
     assert_eq!((group.state.phase(), group.n_open()), (Phase::Open, 1));
 }
 
+/// Which group it belongs to is known when it is enriched.
+async fn what_fails_again_in_another_way_wakes_no_group_before_it_is_enriched(database: &TestDatabase) {
+    let letter = fail(database, NOON).await;
+    database.bring(letter, Status::Retried).await;
+    does(database, GroupCommand::Resolve, later(10)).await;
+    database.take_in([an_arrival().error("no memory").returning(letter).received(later(30))]).await;
+    assert_eq!((phase(database).await, group(database).await.letters()), (Phase::Resolved, 0));
+    assert_eq!(database.shows(letter).await.group, None);
+    let other = Enriched { received_at: later(30), ..enriched(letter) }.in_group("main", "orders", "no memory");
+    database.enrich(&[other], 1, later(31)).await.unwrap();
+    assert_eq!(phase(database).await, Phase::Resolved, "it is another error");
+    database.bring(letter, Status::Retried).await;
+    database.take_in([an_arrival().error(ERROR).returning(letter).received(later(40))]).await;
+    assert_eq!(phase(database).await, Phase::Resolved);
+    database.enrich(&[found(letter, later(40))], 1, later(41)).await.unwrap();
+    assert_eq!(phase(database).await, Phase::Open, "it is this one");
+    assert_eq!(activity(database).await, ["dlo: wake", "ada: resolve"]);
+}
+
+/// What is open already stays with those who know of it.
+async fn what_is_open_and_fails_in_another_way_stays_in_its_group(database: &TestDatabase) {
+    let letter = fail(database, NOON).await;
+    database.take_in([an_arrival().error("no memory").returning(letter).received(later(30))]).await;
+    assert_eq!(group(database).await.n_open(), 1);
+}
+
+/// Its letters were under way, and nothing has come since.
+async fn what_cannot_be_sent_opens_a_resolved_group(database: &TestDatabase) {
+    let letter = fail(database, NOON).await;
+    database.does(&RETRY_NOW, &[letter]).await;
+    let claimed = database.claim(later(1)).await;
+    does(database, GroupCommand::Resolve, later(10)).await;
+    let why = RetryOutcome::Failed("no such queue".to_owned());
+    database.finish_retries(&[(&claimed[0], why)], later(20)).await.unwrap();
+    let reopened = group(database).await.state.progress.reopened.unwrap();
+    assert_eq!((phase(database).await, reopened.at), (Phase::Open, later(20)));
+    assert_eq!(reopened.reason(), "a retry could not be sent after it was resolved");
+    // No letter has come for that.
+    does(database, GroupCommand::Snooze(Until::More { more: 1, arrived: 0 }), later(30)).await;
+    database.does(&RETRY_NOW, &[letter]).await;
+    let claimed = database.claim(later(31)).await;
+    let why = RetryOutcome::Failed("no such queue".to_owned());
+    database.finish_retries(&[(&claimed[0], why)], later(40)).await.unwrap();
+    assert_eq!(phase(database).await, Phase::Snoozed);
+}
+
 async fn a_letter_that_was_sent_back_and_failed_again_counts(database: &TestDatabase) {
     let letter = fail(database, NOON).await;
     does(database, GroupCommand::Resolve, later(10)).await;
@@ -169,6 +216,32 @@ async fn a_snooze_ends_when_the_letters_change(database: &TestDatabase) {
     snoozes.compare().await.unwrap();
     let why = group(database).await.state.progress.reopened.unwrap().why;
     assert_eq!(why, Why::Changed("the same error began in another queue".to_owned()));
+}
+
+/// The group was split, or fails for another reason: neither is another queue or type.
+async fn what_is_of_the_same_queue_and_type_is_no_change(database: &TestDatabase) {
+    let store = Arc::new(database.second_server().await);
+    let mut snoozes = Snoozes::new(store, Clock::manual(later(100)), ChangeFeed::default());
+    fail(database, NOON).await;
+    does(database, GroupCommand::Snooze(Until::Change), later(10)).await;
+    snoozes.compare().await.unwrap();
+    let part = |what: &str| Some(GroupPart { of: group_id(), what: what.to_owned() });
+    let mut parts = Vec::new();
+    for (n, part, reason) in [
+        (20, part("currency: JPY"), Reason::Rejected),
+        (30, part("currency: EUR"), Reason::Rejected),
+        (40, None, Reason::Expired),
+    ] {
+        let letter = database.take_in_new(an_arrival().reason(reason).received(later(n))).await;
+        let found = found(letter, later(n));
+        let key = GroupKey { part, reason, ..found.key.clone() };
+        parts.push(grouping::id(&key));
+        database.enrich(&[Enriched { group: parts[parts.len() - 1], key, ..found }], 1, later(n)).await.unwrap();
+        snoozes.compare().await.unwrap();
+        assert_eq!(phase(database).await, Phase::Snoozed, "{reason}");
+    }
+    let parts = database.groups_by_id(&parts[..2]).await.unwrap();
+    assert!(parts.len() == 2 && parts.iter().all(|part| part.state.phase() == Phase::Snoozed), "{parts:?}");
 }
 
 /// A letter that is sent back and fails again, now with this version.
@@ -250,6 +323,17 @@ async fn nothing_is_resolved_by_an_undo_over_letters_that_came_since(database: &
     does(database, GroupCommand::Resolve, later(7)).await;
     does(database, GroupCommand::Undo(later(7)), later(8)).await;
     assert_eq!(phase(database).await, Phase::Open);
+}
+
+/// A snooze until a time goes on whatever comes, and an acknowledgement would not.
+async fn nothing_is_acknowledged_by_an_undo_over_letters_that_came_since(database: &TestDatabase) {
+    fail(database, NOON).await;
+    does(database, GroupCommand::Acknowledge, later(1)).await;
+    does(database, GroupCommand::Snooze(Until::Time(later(3_600))), later(2)).await;
+    fail_as(database, Importance::Critical, later(3)).await;
+    let late = does(database, GroupCommand::Undo(later(2)), later(4)).await;
+    assert_eq!(late.refused, [(group_id(), GroupRefusal::LettersCame)]);
+    assert_eq!(phase(database).await, Phase::Snoozed);
 }
 
 async fn who_has_it_already_is_said(database: &TestDatabase) {
@@ -340,14 +424,19 @@ on_both!(
     a_resolved_group_that_fails_again_regresses,
     what_only_moves_wakes_nothing,
     what_fails_again_with_another_error_is_open,
+    what_fails_again_in_another_way_wakes_no_group_before_it_is_enriched,
+    what_is_open_and_fails_in_another_way_stays_in_its_group,
+    what_cannot_be_sent_opens_a_resolved_group,
     a_letter_that_was_sent_back_and_failed_again_counts,
     a_snooze_counts_letters_that_come,
     a_snooze_ends_by_the_clock,
     a_snooze_ends_when_the_letters_change,
+    what_is_of_the_same_queue_and_type_is_no_change,
     a_snooze_ends_by_a_change_though_no_letter_from_before_is_left,
     a_name_that_cannot_be_written_down_is_no_change,
     an_undo_takes_back_what_was_done_and_no_more,
     nothing_is_resolved_by_an_undo_over_letters_that_came_since,
+    nothing_is_acknowledged_by_an_undo_over_letters_that_came_since,
     who_has_it_already_is_said,
     a_change_is_undone_unless_somebody_has_made_another,
     a_group_is_given_to_somebody,

@@ -260,6 +260,20 @@ async fn what_was_sent_before_it_had_a_group_is_counted(database: &TestDatabase)
     assert_eq!((outcome.sent, outcome.failed_again), (2, 1));
 }
 
+/// It was sent and failed again there; what happens to it without a group is told in the next.
+async fn what_has_left_its_group_is_counted_where_it_was_and_where_it_is(database: &TestDatabase) {
+    let letters = fail(database, "x", &[Normal]).await;
+    send(database, &letters, later(60)).await;
+    database.take_in([an_arrival().error("y").returning(letters[0]).received(later(90))]).await;
+    send(database, &letters, later(120)).await;
+    sort(database, Enriched { received_at: later(90), ..failed(letters[0], "y") }).await;
+    let mut told: Vec<_> = (database.matching_groups(&EVERY).await.unwrap().into_iter())
+        .map(|group| (group.key.error, group.outcome.sent, group.outcome.failed_again, group.retried))
+        .collect();
+    told.sort();
+    assert_eq!(told, [("x".to_owned(), 1, 1, 0), ("y".to_owned(), 1, 0, 1)]);
+}
+
 async fn what_happened_is_told_by_the_hour(database: &TestDatabase) {
     let first = fail(database, "x", &[Normal, Low]).await;
     fail_at(database, NOON.minus(HOUR), "x", &[Low]).await;
@@ -346,6 +360,7 @@ on_both!(
     what_does_not_come_back_in_time_has_succeeded,
     what_all_failed_again_is_no_longer_unknown,
     what_was_sent_before_it_had_a_group_is_counted,
+    what_has_left_its_group_is_counted_where_it_was_and_where_it_is,
     what_happened_is_told_by_the_hour,
     a_note_says_who_wrote_it_and_when_until_it_is_removed,
     groups_that_nobody_needs_are_forgotten,

@@ -33,6 +33,8 @@ use super::{
 };
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Sent as much as there is.
+const PAGERDUTY: (Channel, Option<u64>) = (Channel::PagerDuty, None);
 
 /// What is told, told shortly: `pagerduty opened`.
 pub(super) struct Desk {
@@ -181,12 +183,10 @@ async fn who_heard_of_its_beginning_hears_of_its_end_though_it_fell(database: &T
 /// What one channel is to be told, the first first.
 pub(super) async fn bodies(database: &TestDatabase, channel: Channel) -> Vec<Value> {
     let mut bodies = Vec::new();
-    while let Some(claimed) = database.claim_notification(later(9_999), HOUR, &[]).await.unwrap() {
+    while let Some(claimed) = database.claim_notification(later(9_999), HOUR, (channel, None)).await.unwrap() {
         let told = claimed.notification;
         database.end_attempt(told.id, &Attempt::Delivered, later(9_999)).await.unwrap();
-        if told.channel == channel {
-            bodies.push(serde_json::from_str(&told.body).unwrap());
-        }
+        bodies.push(serde_json::from_str(&told.body).unwrap());
     }
     bodies
 }
@@ -220,6 +220,7 @@ async fn what_can_wait_is_told_after_the_quiet_hours(database: &TestDatabase) {
     assert!(desk.looks_at(later(1)).await.is_empty());
     letters(database, Importance::Critical, "no power", 1).await;
     assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"], "what cannot wait");
+    assert_eq!(database.count_open_incidents().await.unwrap(), [(Importance::Critical, 1)], "one is known");
     database.does(&DISCARD, &over).await;
     assert_eq!(desk.looks_at(later(3_599)).await.len(), 1, "what nobody was told of is not resolved aloud");
     assert_eq!(desk.looks_at(later(3_600)).await, ["pagerduty opened", "pagerduty opened"]);
@@ -240,26 +241,50 @@ async fn two_servers_tell_it_once(database: &TestDatabase) {
     assert_eq!(one.told().await, ["pagerduty opened", "pagerduty resolved"]);
 }
 
-async fn what_is_about_no_group_stays_until_it_is_cleared(database: &TestDatabase) {
-    let desk = Desk::open(database, |_| {}).await;
-    let incident = Incident {
+/// What the watch says of a queue at that moment.
+fn of_watch(importance: Importance, sentence: Option<&str>, at: Timestamp) -> Incident {
+    Incident {
         key: "watch:main:orders:consumers".to_owned(),
         kind: IncidentKind::Watch,
         title: "orders has no consumers".to_owned(),
-        importance: Importance::Critical,
+        importance,
         broker: "main".to_owned(),
         queue: Some("orders".to_owned()),
         message_type: None,
         reason: None,
-        error: None,
+        error: sentence.map(str::to_owned),
         open: 0,
         first_seen: NOON,
-        last_seen: NOON,
-        opened_at: NOON,
+        last_seen: at,
+        opened_at: at,
         resolved_at: None,
         href: "https://dlo.example/queues".to_owned(),
         storm: None,
+    }
+}
+
+async fn what_is_about_no_group_is_told_as_it_stands(database: &TestDatabase) {
+    let desk = Desk::open(database, quiet).await;
+    let noted = async |sentence: &str, at: Timestamp| {
+        let was = database.open_incidents().await.unwrap().remove(0);
+        desk.incidents.note(&was, &of_watch(Importance::High, Some(sentence), at)).await.unwrap();
+        database.open_incidents().await.unwrap().remove(0).incident
     };
+    desk.incidents.raise(&of_watch(Importance::High, Some("for 15 min"), NOON)).await.unwrap();
+    assert_eq!(noted("for 16 min", later(59)).await.error.as_deref(), Some("for 15 min"), "not all the time");
+    let incident = noted("for 1 h", later(3_500)).await;
+    assert_eq!((incident.error.as_deref(), incident.opened_at), (Some("for 1 h"), NOON));
+    assert_eq!(desk.looks_at(later(3_599)).await, [""; 0]);
+    assert_eq!(desk.looks_at(later(3_600)).await, ["pagerduty opened"], "after the quiet hours");
+    let told = bodies(database, Channel::PagerDuty).await.remove(0).to_string();
+    assert!(told.contains("for 1 h") && !told.contains("15 min"), "{told}");
+    assert_eq!(noted("for 2 h", later(7_200)).await.error.as_deref(), Some("for 2 h"), "as Alertmanager is told it");
+    assert_eq!(desk.looks_at(later(7_201)).await.len(), 1, "nobody is called for that");
+}
+
+async fn what_is_about_no_group_stays_until_it_is_cleared(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let incident = of_watch(Importance::Critical, None, NOON);
     desk.incidents.raise(&incident).await.unwrap();
     desk.incidents.raise(&incident).await.unwrap();
     assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
@@ -276,14 +301,16 @@ async fn notifications_are_claimed_one_after_the_other(database: &TestDatabase) 
     desk.looks_at(later(1)).await;
     database.does(&DISCARD, &ids).await;
     desk.looks_at(later(2)).await;
-    let claim = async |at| database.claim_notification(at, HOUR, &[]).await.unwrap();
+    let claim = async |at| database.claim_notification(at, HOUR, PAGERDUTY).await.unwrap();
     let opened = claim(later(3)).await.unwrap();
     assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 0));
     assert_eq!(claim(later(4)).await, None, "the end is not told before the beginning");
-    assert_eq!(database.first_notification_due().await.unwrap(), Some(later(2)), "the first one is being sent");
+    let first_due = async || database.first_notification_due().await.unwrap();
+    assert_eq!(first_due().await, Some(later(3).plus(HOUR)), "the first one is being sent, and the other waits for it");
     let again = Attempt::Later(later(60), "it is busy".to_owned());
     database.end_attempt(opened.notification.id, &again, later(5)).await.unwrap();
-    assert_eq!(database.next_notification_due(later(5)).await.unwrap(), Some(later(2)));
+    assert_eq!(database.next_notification_due(Channel::PagerDuty, later(5)).await.unwrap(), Some(later(60)));
+    assert_eq!(first_due().await, Some(later(60)), "the other waits for it");
     assert_eq!(claim(later(59)).await, None);
     let opened = claim(later(60)).await.unwrap();
     assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 1));
@@ -308,8 +335,24 @@ async fn a_claim_holds_though_another_looked_at_the_clock_before(database: &Test
     let desk = Desk::open(database, |_| {}).await;
     letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
-    assert!(database.claim_notification(later(3), LEASE, &[]).await.unwrap().is_some());
-    assert_eq!(database.claim_notification(later(2), LEASE, &[]).await.unwrap(), None);
+    assert!(database.claim_notification(later(3), LEASE, PAGERDUTY).await.unwrap().is_some());
+    assert_eq!(database.claim_notification(later(2), LEASE, PAGERDUTY).await.unwrap(), None);
+}
+
+/// It takes its time, and the others wait for their turn.
+async fn nothing_is_late_for_a_channel_that_is_being_tried(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    for error in ["no disk", "no net"] {
+        letters(database, Importance::Critical, error, 1).await;
+    }
+    desk.looks_at(later(1)).await;
+    let first_due = async || database.first_notification_due().await.unwrap();
+    assert_eq!(first_due().await, Some(later(1)));
+    let claimed = database.claim_notification(later(600), LEASE, PAGERDUTY).await.unwrap().unwrap();
+    assert_eq!(first_due().await, Some(later(600).plus(LEASE)));
+    let again = Attempt::Later(later(900), "it does not answer".to_owned());
+    database.end_attempt(claimed.notification.id, &again, later(610)).await.unwrap();
+    assert_eq!(first_due().await, Some(later(610)), "the other one could have been tried since");
 }
 
 async fn a_clock_that_was_ahead_holds_nothing_up(database: &TestDatabase) {
@@ -317,15 +360,15 @@ async fn a_clock_that_was_ahead_holds_nothing_up(database: &TestDatabase) {
     letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
     let tomorrow = NOON.plus(24 * HOUR);
-    let claimed = database.claim_notification(tomorrow, LEASE, &[]).await.unwrap().unwrap();
-    assert_eq!(database.next_notification_due(later(2)).await.unwrap(), Some(later(1)));
-    let claimed_again = database.claim_notification(later(2), LEASE, &[]).await.unwrap().unwrap();
+    let claimed = database.claim_notification(tomorrow, LEASE, PAGERDUTY).await.unwrap().unwrap();
+    assert_eq!(database.next_notification_due(Channel::PagerDuty, later(2)).await.unwrap(), Some(later(1)));
+    let claimed_again = database.claim_notification(later(2), LEASE, PAGERDUTY).await.unwrap().unwrap();
     assert_eq!(claimed_again.notification, claimed.notification, "the clock was put right");
     let again = Attempt::Later(tomorrow, "it is busy".to_owned());
     database.end_attempt(claimed.notification.id, &again, later(3)).await.unwrap();
-    assert_eq!(database.next_notification_due(later(4)).await.unwrap(), Some(later(4)));
-    assert!(database.claim_notification(later(4), LEASE, &[]).await.unwrap().is_some());
-    assert!(database.claim_notification(later(5), LEASE, &[]).await.unwrap().is_none(), "it is being sent");
+    assert_eq!(database.next_notification_due(Channel::PagerDuty, later(4)).await.unwrap(), Some(later(4)));
+    assert!(database.claim_notification(later(4), LEASE, PAGERDUTY).await.unwrap().is_some());
+    assert!(database.claim_notification(later(5), LEASE, PAGERDUTY).await.unwrap().is_none(), "it is being sent");
 }
 
 async fn a_letter_that_is_back_is_an_incident_again(database: &TestDatabase) {
@@ -338,10 +381,11 @@ async fn a_letter_that_is_back_is_an_incident_again(database: &TestDatabase) {
     assert_eq!(desk.looks_at(later(4)).await[2..], ["pagerduty opened"]);
 }
 
-/// Somebody does that with the only group.
-async fn does(desk: &Desk, command: GroupCommand, at: Timestamp) {
-    let ids: Vec<GroupId> =
+/// Somebody does that with all groups.
+pub(super) async fn does(desk: &Desk, command: GroupCommand, at: Timestamp) {
+    let mut ids: Vec<GroupId> =
         desk.store.matching_groups(&GroupFilter::default()).await.unwrap().iter().map(|it| it.id).collect();
+    ids.sort();
     let order = GroupOrder { ids: &ids, command: &command, by: &Actor::named("ada"), at };
     let report = desk.store.act_on_groups(&order, &Expected::Anything).await.unwrap();
     assert_eq!((report.done, report.refused), (ids, Vec::new()));
@@ -405,6 +449,22 @@ async fn what_fails_again_after_its_last_letter_is_acknowledged_anew(database: &
     assert_eq!(phase(&desk).await, Phase::Open, "nobody is working on this failure yet");
     does(&desk, GroupCommand::Acknowledge, later(7)).await;
     assert_eq!(desk.looks_at(later(8)).await[4..], ["pagerduty acknowledged"]);
+}
+
+/// Between its coming and its being enriched the groups are looked at.
+async fn what_fails_again_with_another_error_is_told_as_that(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    database.bring(ids[0], Status::Retried).await;
+    assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened", "pagerduty resolved"]);
+    database.take_in([an_arrival().error("no memory").returning(ids[0]).received(later(3))]).await;
+    assert_eq!(desk.looks_at(later(4)).await.len(), 2, "nobody knows yet what it is");
+    let other = Enriched { received_at: later(3), ..found(ids[0], Importance::Critical, "no memory") };
+    database.enrich(&[other], 1, later(5)).await.unwrap();
+    assert_eq!(desk.looks_at(later(6)).await[2..], ["pagerduty opened"]);
+    let open = database.open_incidents().await.unwrap();
+    assert_eq!((open.len(), open[0].incident.error.as_deref()), (1, Some("no memory")));
 }
 
 async fn what_is_taken_back_is_acknowledged_anew(database: &TestDatabase) {
@@ -558,6 +618,8 @@ on_both!(
     what_can_wait_is_told_after_the_quiet_hours,
     two_servers_tell_it_once,
     what_is_about_no_group_stays_until_it_is_cleared,
+    what_is_about_no_group_is_told_as_it_stands,
+    nothing_is_late_for_a_channel_that_is_being_tried,
     notifications_are_claimed_one_after_the_other,
     a_claim_holds_though_another_looked_at_the_clock_before,
     a_clock_that_was_ahead_holds_nothing_up,
@@ -565,6 +627,7 @@ on_both!(
     who_is_at_it_is_not_reminded,
     what_begins_anew_calls_although_somebody_was_at_it,
     what_fails_again_after_its_last_letter_is_acknowledged_anew,
+    what_fails_again_with_another_error_is_told_as_that,
     what_is_taken_back_is_acknowledged_anew,
     a_more_important_letter_ends_an_acknowledgement,
     what_is_acknowledged_before_it_is_an_incident_is_acknowledged,

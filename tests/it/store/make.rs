@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use amqp_message::{
     death::Reason,
+    error_report::ErrorReport,
     field::{FieldTable, FieldValue},
     message::Message,
     time::Timestamp,
@@ -122,6 +123,11 @@ pub trait Make: Sized {
 
     fn reason(self, reason: Reason) -> Arrival {
         self.make(|arrival| arrival.failure.reason = reason)
+    }
+
+    /// It says that this went wrong.
+    fn error(self, message: &str) -> Arrival {
+        self.make(|arrival| arrival.failure.error = ErrorReport::new(None, Some(message.to_owned()), None))
     }
 
     fn attempts(self, n: u64) -> Arrival {

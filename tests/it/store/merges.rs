@@ -57,7 +57,12 @@ async fn split(store: &Store, error: &str) -> Result<Merged, MergeRefusal> {
 
 /// Two letters at a time, so that it takes some.
 async fn move_all(store: &Store) {
-    while store.move_letters(2).await.unwrap() {}
+    for _ in 0..1_000 {
+        if !store.move_letters(2).await.unwrap() {
+            return;
+        }
+    }
+    panic!("there is always more to move");
 }
 
 async fn group(store: &Store, error: &str) -> Option<Group> {
@@ -186,6 +191,58 @@ async fn what_is_merged_may_be_merged_again(database: &TestDatabase) {
     assert_eq!(group(database, "b").await.unwrap().outcome.sent, 0);
 }
 
+/// What is split off is moved when its turn comes, also where that is after the group that it leaves.
+async fn a_group_is_merged_before_what_was_split_off_has_left_it(database: &TestDatabase) {
+    let mut errors = ["a", "b"];
+    errors.sort_by_key(|error| id_of(error));
+    let [left, part] = errors;
+    fail_often(database, left, 3, 0).await;
+    fail_often(database, part, 2, 10).await;
+    fail_often(database, "c", 9, 20).await;
+    merge(database, &[left, part], later(100)).await.unwrap();
+    move_all(database).await;
+    split(database, part).await.unwrap();
+    merge(database, &[left, "c"], later(101)).await.unwrap();
+    move_all(database).await;
+    assert_eq!(listed(database).await, [("c".to_owned(), 12), (part.to_owned(), 2)]);
+}
+
+async fn a_group_that_letters_are_on_their_way_into_is_not_forgotten(database: &TestDatabase) {
+    fail_often(database, "a", 1, 0).await;
+    fail_often(database, "b", 2, 0).await;
+    merge(database, &["a", "b"], later(100)).await.unwrap();
+    move_all(database).await;
+    split(database, "a").await.unwrap();
+    assert_eq!(database.forget_groups(later(999_999)).await.unwrap(), 0);
+    assert!(group(database, "a").await.is_some());
+}
+
+/// People split one after the other; what a rule has merged is split without it, whatever it has become part of.
+async fn grouping_rules_split_what_is_part_of_a_part(database: &TestDatabase) {
+    let a = fail_often(database, "a", 1, 0).await;
+    fail_often(database, "b", 2, 5).await;
+    fail_often(database, "c", 9, 10).await;
+    database.bring(a[0], Status::Retried).await;
+    merge(database, &["a", "b"], later(100)).await.unwrap();
+    move_all(database).await;
+    merge(database, &["b", "c"], later(101)).await.unwrap();
+    move_all(database).await;
+    let one = group(database, "c").await.unwrap();
+    assert_eq!((one.n_letters(), one.outcome.sent, one.first_seen), (12, 1, later(0)));
+    assert_eq!(split(database, "a").await, Err(MergeRefusal::InAnother));
+    let order = MergeOrder { by: &Actor::named(Actor::GROUPING_RULES), at: later(900) };
+    let apart = database.split_again(id_of("a"), None, order).await.unwrap();
+    assert_eq!(apart, Ok(Merged { into: id_of("b"), from: vec![id_of("a")] }));
+    move_all(database).await;
+    let (first, one) = (group(database, "a").await.unwrap(), group(database, "c").await.unwrap());
+    assert_eq!((first.n_letters(), first.outcome.sent), (1, 1));
+    assert_eq!((one.n_letters(), one.outcome.sent, one.first_seen), (11, 0, later(5)));
+    split(database, "b").await.unwrap();
+    move_all(database).await;
+    let second = group(database, "b").await.unwrap();
+    assert_eq!((second.n_letters(), second.outcome.sent), (2, 0));
+}
+
 async fn what_cannot_be_one_is_refused(database: &TestDatabase) {
     fail(database, "a", NOON).await;
     fail(database, "b", NOON).await;
@@ -246,6 +303,9 @@ on_both!(
     a_split_gives_back_what_was_and_what_came,
     an_acknowledged_group_is_acknowledged_when_it_is_split_off_again,
     what_is_merged_may_be_merged_again,
+    a_group_is_merged_before_what_was_split_off_has_left_it,
+    a_group_that_letters_are_on_their_way_into_is_not_forgotten,
+    grouping_rules_split_what_is_part_of_a_part,
     what_cannot_be_one_is_refused,
     two_servers_move_the_same_letters,
     a_letter_that_comes_meanwhile_is_not_left_behind,

@@ -37,6 +37,8 @@ pub struct ModelLetter {
     /// The first of the letters that are edits of one another.
     pub family: LetterId,
     pub group: Option<GroupId>,
+    /// It has failed elsewhere since, and is in no group until it is enriched.
+    pub has_left: bool,
     /// A user has chosen its importance.
     pub by_hand: bool,
     pub is_enriched: bool,
@@ -67,6 +69,7 @@ impl Model {
             claimed: false,
             family: arrival.id,
             group: None,
+            has_left: false,
             by_hand: false,
             is_enriched: false,
         };
@@ -77,7 +80,9 @@ impl Model {
         let is_replaced = self.rival(id).is_some();
         let Some(letter) = self.letters.get_mut(&id) else { return };
         let waits = letter.status == Status::Scheduled && !letter.claimed;
+        let home = letter.home();
         letter.arrival.failure = arrival.failure.clone();
+        letter.has_left |= letter.status != Status::Open && letter.home() != home;
         letter.received_at = arrival.received_at;
         letter.status = match waits {
             _ if is_replaced => Status::Discarded,
@@ -192,7 +197,7 @@ impl Model {
         if !letter.by_hand && (awaits || !letter.is_enriched) {
             letter.importance = enriched.importance;
         }
-        (letter.group, letter.is_enriched) = (Some(enriched.group), true);
+        (letter.group, letter.has_left, letter.is_enriched) = (Some(enriched.group), false, true);
         self.homes.insert(enriched.group, letter.home());
     }
 
@@ -299,7 +304,8 @@ impl Model {
                 && lets_through(&filter.importances, &letter.importance)
                 && lets_through(&filter.brokers, &letter.broker)
                 && lets_through(&filter.reasons, &letter.arrival.failure.reason)
-                && (filter.groups.is_empty() || letter.group.is_some_and(|group| filter.groups.contains(&group)))
+                && (filter.groups.is_empty()
+                    || letter.group.is_some_and(|group| !letter.has_left && filter.groups.contains(&group)))
                 && queue_matches(letter)
         })
     }

@@ -7,6 +7,7 @@ use dead_letter_office::{
     domain::{
         actor::Actor,
         command::Command,
+        content_key::ContentKey,
         history::Event,
         letter::{LetterId, Status},
         lifecycle::recognition::SentBack,
@@ -14,7 +15,10 @@ use dead_letter_office::{
     },
     store::Order,
 };
-use failure_conventions::FailureCount;
+use failure_conventions::{
+    FailureCount,
+    identity::{Identity, LARGEST_BODY},
+};
 
 use super::{
     database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, order, record},
@@ -115,6 +119,25 @@ async fn what_was_not_sent_is_as_if_never_claimed(database: &TestDatabase) {
     database.unclaim_retries(&claims(&claimed)).await.unwrap();
     let claimed = database.claim(NOON).await;
     assert_eq!((claimed[0].id, claimed[0].claimed_before()), (id, false));
+}
+
+/// Nor does it count among the retries of its policy, as what may have arrived does.
+async fn what_was_not_sent_is_no_retry_of_its_policy(database: &TestDatabase) {
+    let arrival = an_arrival();
+    let (id, content) = (arrival.id, arrival.content);
+    database.take_in_new(arrival).await;
+    database.act(&Order { by: &Actor::system(), ..order(&RETRY_NOW, &[id]) }).await.unwrap();
+    let automatic = async || database.sent_back("main", &[(content, "orders")], &[]).await.unwrap()[0].automatic;
+    let over = database.claim(NOON).await;
+    assert_eq!(automatic().await, 1);
+    database.unclaim_retries(&claims(&over)).await.unwrap();
+    assert_eq!(automatic().await, 0);
+    let claimed = database.claim(NOON).await;
+    assert_eq!((claimed.len(), automatic().await), (1, 1));
+    database.end_leases(&claims(&claimed)).await.unwrap();
+    let newer = database.claim(NOON).await;
+    database.unclaim_retries(&claims(&over)).await.unwrap();
+    assert_eq!((newer.len(), automatic().await), (1, 2), "a claim that is over says nothing of a newer one");
 }
 
 async fn what_may_have_arrived_says_so_when_claimed_again(database: &TestDatabase) {
@@ -273,6 +296,30 @@ async fn copies_that_go_back_together_are_remembered_as_one(database: &TestDatab
     assert_eq!(sent.iter().map(|sent| (sent.id, sent.automatic)).collect::<Vec<_>>(), [(id, 3)]);
 }
 
+/// They are read some at a time, and of each only what it is compared by is kept.
+async fn large_letters_that_were_sent_back_are_told_apart(database: &TestDatabase) {
+    let content = ContentKey(1_090);
+    // Nine of the largest bodies that are read are too much to be read together.
+    let sizes = [vec![LARGEST_BODY; 9], vec![LARGEST_BODY + 1, 0]].concat();
+    let mut expected = Vec::new();
+    for (n, size) in sizes.into_iter().enumerate() {
+        let large = an_arrival().body(vec![b'x'; size]).make(|arrival| {
+            arrival.content = content;
+            arrival.message.properties.kind = Some(n.to_string());
+        });
+        let identity = Identity::of(&large.message);
+        expected.push((database.take_in_new(large).await, Some(identity)));
+    }
+    let ids: Vec<LetterId> = expected.iter().map(|(id, _)| *id).collect();
+    database.does(&RETRY_NOW, &ids).await;
+    assert_eq!(database.claim(NOON).await.len(), ids.len());
+    let sent = database.sent_back("main", &[(content, "orders")], &[]).await.unwrap();
+    let mut found: Vec<_> = sent.into_iter().map(|sent| (sent.id, sent.letter.unwrap().identity)).collect();
+    found.sort_by_key(|(id, _)| *id);
+    expected.sort_by_key(|(id, _)| *id);
+    assert_eq!(found, expected);
+}
+
 /// Two brokers may have a queue of the same name.
 async fn that_a_framework_retries_by_itself_is_known_of_each_broker(database: &TestDatabase) {
     for (broker, at) in [("main", NOON), ("other", later(60))] {
@@ -286,6 +333,7 @@ async fn that_a_framework_retries_by_itself_is_known_of_each_broker(database: &T
 }
 
 on_both!(
+    large_letters_that_were_sent_back_are_told_apart,
     copies_that_go_back_together_are_remembered_as_one,
     that_a_framework_retries_by_itself_is_known_of_each_broker,
     a_claim_tells_what_is_to_be_published,
@@ -296,6 +344,7 @@ on_both!(
     a_renewed_claim_holds_longer,
     a_lease_that_was_ended_is_not_renewed,
     what_was_not_sent_is_as_if_never_claimed,
+    what_was_not_sent_is_no_retry_of_its_policy,
     what_may_have_arrived_says_so_when_claimed_again,
     a_claim_that_is_over_changes_nothing_of_a_newer_one,
     a_retry_that_is_asked_for_anew_is_another,

@@ -6,10 +6,10 @@ use dead_letter_office::{
         actor::Actor,
         job::{Job, JobState},
         letter::{Importance, LetterId},
-        rule::{Rule, RuleId},
-        version::Expected,
+        rule::{Rule, RuleId, RuleOrder, RulePlace},
+        version::{Expected, Versioned},
     },
-    store::{RuleChange, RuleFailure},
+    store::{RuleChange, RuleFailure, RuleSet},
 };
 
 use super::{
@@ -22,6 +22,11 @@ fn rule(name: &str, expression: &str) -> Rule {
 }
 
 async fn set(database: &TestDatabase, id: RuleId, rule: &Rule, place: Option<usize>) -> bool {
+    let place = place.map(|at| RulePlace { at, order: Expected::Anything });
+    set_at(database, id, rule, place.as_ref()).await == RuleSet::Yes
+}
+
+async fn set_at(database: &TestDatabase, id: RuleId, rule: &Rule, place: Option<&RulePlace>) -> RuleSet {
     let change = RuleChange { by: &Actor::named("Ada"), at: later(1), detail: "so", expected: &Expected::Anything };
     database.set_rule(id, rule, place, &change).await.unwrap()
 }
@@ -76,6 +81,24 @@ async fn rules_stand_in_the_order_that_people_give_them(database: &TestDatabase)
     assert_eq!(names(database).await, ["b", "a", "c", "first"], "moved with nothing else changed");
     assert!(set(database, b, &rule("b", "false"), None).await);
     assert_eq!(names(database).await, ["b", "a", "c", "first"], "changed where it stands");
+}
+
+/// A place is one in the order that was seen; where the rule comes to stand as it does already, nothing is in the way.
+async fn a_place_in_another_order_changes_nothing(database: &TestDatabase) {
+    let [a, b, c] = [add(database, "a").await, add(database, "b").await, add(database, "c").await];
+    let seen = |ids: &[RuleId]| Expected::OneOf(vec![RuleOrder(ids.to_vec()).version()]);
+    let place = |at| RulePlace { at, order: seen(&[a, b, c]) };
+    order(database, &[b, a]).await;
+    let refused = set_at(database, c, &rule("c", "false"), Some(&place(1))).await;
+    let added = set_at(database, RuleId::from_uuid(id()), &rule("d", "true"), Some(&place(0))).await;
+    assert_eq!((refused, added), (RuleSet::Reordered, RuleSet::Reordered));
+    assert_eq!(names(database).await, ["b", "a", "c"]);
+    assert_eq!(changes(database).await.len(), 4, "three that were added, and their order");
+    assert_eq!(database.rules().await.unwrap()[2].rule.expression, "true");
+    assert_eq!(set_at(database, c, &rule("c", "false"), Some(&place(2))).await, RuleSet::Yes);
+    let place = RulePlace { at: 1, order: seen(&[b, a, c]) };
+    assert_eq!(set_at(database, c, &rule("c", "true"), Some(&place)).await, RuleSet::Yes);
+    assert_eq!(names(database).await, ["b", "c", "a"]);
 }
 
 async fn no_two_rules_have_one_name(database: &TestDatabase) {
@@ -195,6 +218,7 @@ async fn letters_come_with_their_contents_in_the_order_of_asking(database: &Test
 
 on_both!(
     rules_stand_in_the_order_that_people_give_them,
+    a_place_in_another_order_changes_nothing,
     no_two_rules_have_one_name,
     failures_are_counted_until_the_rule_changes,
     who_changes_rules_is_written_down,

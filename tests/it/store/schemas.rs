@@ -7,6 +7,7 @@ use dead_letter_office::domain::{
     schema::{SchemaId, SchemaRecord, SchemaSource},
     version::Expected,
 };
+use dead_letter_office::store::SchemaAdded;
 
 use super::{
     database::TestDatabase,
@@ -19,7 +20,9 @@ fn record(name: &str, hash: &str, at: Timestamp) -> SchemaRecord {
         name: name.to_owned(),
         hash: hash.to_owned(),
         source: SchemaSource::Upload,
-        files: ["a/b.proto", "ö \"c\".proto"].map(str::to_owned).into(),
+        files: [("a/b.proto", Some("acme.v1")), ("ö \"c\".proto", None)]
+            .map(|(name, package)| (name.to_owned(), package.map(str::to_owned)))
+            .into(),
         size: 3,
         uploaded_at: at,
         uploaded_by: Actor::named("Ada"),
@@ -29,8 +32,8 @@ fn record(name: &str, hash: &str, at: Timestamp) -> SchemaRecord {
 async fn a_version_is_kept_as_it_was_added(database: &TestDatabase) {
     let first = record("texts", "1", later(1));
     let second = SchemaRecord { source: SchemaSource::Folder, files: [].into(), ..record("", "2", later(0)) };
-    assert_eq!(database.add_schema(&first, b"\0\xff\x01").await.unwrap(), first.id);
-    assert_eq!(database.add_schema(&second, b"").await.unwrap(), second.id);
+    assert_eq!(database.add_schema(&first, b"\0\xff\x01").await.unwrap().id, first.id);
+    assert_eq!(database.add_schema(&second, b"").await.unwrap().id, second.id);
     assert_eq!(database.schemas().await.unwrap(), [second.clone(), first.clone()], "the oldest upload first");
     assert_eq!(database.descriptors(first.id).await.unwrap().as_deref(), Some(b"\0\xff\x01".as_slice()));
     assert_eq!(database.descriptors(second.id).await.unwrap().as_deref(), Some(b"".as_slice()));
@@ -45,11 +48,25 @@ async fn the_same_descriptors_are_kept_once(database: &TestDatabase) {
     database.add_schema(&record("texts", "2", later(2)), b"xyz").await.unwrap();
     let before = database.schema_versions().await.unwrap();
     let again = SchemaRecord { uploaded_by: Actor::named("Bob"), ..record("renamed", "1", later(3)) };
-    assert_eq!(database.add_schema(&again, b"abc").await.unwrap(), first.id);
+    assert_eq!(database.add_schema(&again, b"abc").await.unwrap().id, first.id);
     let found = database.schemas().await.unwrap();
     assert_eq!(found.len(), 2);
     assert_eq!(found[1], SchemaRecord { id: first.id, ..again }, "now it is the newest");
     assert_ne!(database.schema_versions().await.unwrap(), before, "others notice");
+}
+
+/// Each server that shares the database reads the folder, and brings what has changed.
+async fn what_a_folder_brings_again_is_left_alone_while_it_counts(database: &TestDatabase) {
+    let brought = |hash: &str, n| SchemaRecord { source: SchemaSource::Folder, ..record("folder", hash, later(n)) };
+    let first = database.add_schema(&brought("1", 1), b"abc").await.unwrap();
+    let before = database.schema_versions().await.unwrap();
+    let added = database.add_schema(&brought("1", 2), b"abc").await.unwrap();
+    assert_eq!(added, SchemaAdded { id: first.id, is_new: false });
+    assert_eq!(database.schema_versions().await.unwrap(), before);
+    database.add_schema(&brought("2", 3), b"xyz").await.unwrap();
+    let added = database.add_schema(&brought("1", 4), b"abc").await.unwrap();
+    assert_eq!(added, SchemaAdded { id: first.id, is_new: true }, "the folder has what it had before");
+    assert_eq!(database.schemas().await.unwrap().last().map(|record| record.id), Some(first.id));
 }
 
 async fn a_version_is_removed_once(database: &TestDatabase) {
@@ -104,6 +121,7 @@ async fn mappings_are_set_replaced_and_taken_back(database: &TestDatabase) {
 on_both!(
     a_version_is_kept_as_it_was_added,
     the_same_descriptors_are_kept_once,
+    what_a_folder_brings_again_is_left_alone_while_it_counts,
     a_version_is_removed_once,
     mappings_are_set_replaced_and_taken_back,
 );

@@ -4,30 +4,36 @@ use std::{sync::Arc, time::Duration};
 
 use dead_letter_office::{
     config::{NotifyConfig, values::Secret},
-    demo::stand_ins::SlackStandIn,
+    demo::stand_ins::{Misbehaviour, PagerDutyStandIn, SlackStandIn},
     domain::{
         command::Command,
+        group_state::GroupCommand,
         letter::{Importance, LetterId},
-        notification::Channel,
+        notification::{Channel, NotificationRecord, NotificationState},
     },
     metrics::Metrics,
-    notify::{Reach, Sender},
+    notify::{Patience, Reach, Sender},
     rabbitmq::health::BrokerBoard,
     services::{
         health::{Health, WorkerBoard},
         live::Live,
-        notifications::{channels::Channels, deliveries::Deliveries},
+        notifications::{
+            channels::Channels,
+            deliveries::{ChannelDeliveries, Deliveries},
+        },
         wakeup::Wakeup,
+        worker::{Next, Worker},
     },
 };
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     database::{DISCARD, TestDatabase},
-    incidents::{Desk, bodies, letters},
+    incidents::{Desk, bodies, does, letters},
     make::later,
 };
-use crate::support::slack_rules::check_slack_message;
+use crate::support::{PATIENCE, slack_rules::check_slack_message};
 
 /// A letter each of so many groups that nobody has heard of.
 async fn groups(database: &TestDatabase, numbers: std::ops::Range<usize>) -> Vec<LetterId> {
@@ -47,13 +53,20 @@ fn slack_only(config: &mut NotifyConfig, slack: &SlackStandIn) {
 
 /// Who sends what `desk` has written down to be sent.
 fn deliveries(desk: &Desk, slack: &SlackStandIn, per_minute: u64) -> Deliveries {
+    deliveries_by(desk, |config| {
+        slack_only(config, slack);
+        config.slack.per_minute = per_minute;
+    })
+}
+
+fn deliveries_by(desk: &Desk, change: impl FnOnce(&mut NotifyConfig)) -> Deliveries {
     let mut config = NotifyConfig::default();
-    slack_only(&mut config, slack);
-    config.slack.per_minute = per_minute;
+    change(&mut config);
+    let patience = Patience { connect: PATIENCE, total: PATIENCE };
     Deliveries {
         store: Arc::clone(&desk.store),
         channels: Live::new(Channels::new(&config).unwrap()),
-        sender: Sender::new(desk.clock.clone(), &Reach::default()).unwrap(),
+        sender: Sender::with_patience(desk.clock.clone(), &Reach::default(), patience).unwrap(),
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
         health: Health::new(BrokerBoard::new([]), WorkerBoard::default(), desk.clock.clone()),
@@ -62,7 +75,15 @@ fn deliveries(desk: &Desk, slack: &SlackStandIn, per_minute: u64) -> Deliveries 
 }
 
 async fn send(deliveries: &Deliveries) {
-    while deliveries.deliver_one().await.unwrap() {}
+    while deliveries.deliver_one(Channel::Slack).await.unwrap() {}
+}
+
+/// All that a server does to send, until nothing is left.
+async fn send_all(deliveries: &Deliveries) {
+    let work = |mut worker: ChannelDeliveries| async move {
+        while worker.round(&CancellationToken::new()).await.unwrap() == Next::Now {}
+    };
+    futures_util::future::join_all(deliveries.workers().map(work)).await;
 }
 
 fn titles(slack: &SlackStandIn) -> Vec<String> {
@@ -123,6 +144,71 @@ async fn a_channel_is_sent_so_much_in_a_minute_and_the_rest_later(database: &Tes
         assert_eq!(titles(&slack).len(), sent, "not more within the minute");
         desk.clock.advance(Duration::from_secs(61));
     }
+}
+
+/// What it does not take is not followed by all that waits.
+async fn a_channel_that_takes_nothing_is_asked_as_rarely(database: &TestDatabase) {
+    let slack = SlackStandIn::open(check_slack_message).await.unwrap();
+    let desk = Desk::open(database, |config| {
+        slack_only(config, &slack);
+        config.page.collect_above = 0;
+    })
+    .await;
+    let deliveries = deliveries(&desk, &slack, 30);
+    groups(database, 0..70).await;
+    desk.looks_at(later(0)).await;
+    slack.misbehave(1_000, Misbehaviour::status(503));
+    for asked in [30, 60, 90] {
+        tokio::join!(send(&deliveries), send(&deliveries), send(&deliveries));
+        assert_eq!(slack.requests().len(), asked);
+        desk.clock.advance(Duration::from_secs(61));
+    }
+}
+
+async fn a_channel_that_hangs_holds_up_no_other(database: &TestDatabase) {
+    let slack = SlackStandIn::open(check_slack_message).await.unwrap();
+    let pagerduty = PagerDutyStandIn::open().await.unwrap();
+    let both = |config: &mut NotifyConfig| {
+        config.slack.webhook_url = Secret::new(slack.webhook_url());
+        config.slack.importance = Some(vec![Importance::High]);
+        config.pagerduty.url = pagerduty.url().parse().unwrap();
+        config.pagerduty.routing_key = Secret::new(pagerduty.routing_key());
+        config.page.collect_above = 0;
+    };
+    let desk = Desk::open(database, both).await;
+    let deliveries = deliveries_by(&desk, both);
+    for letter in 'a'..='l' {
+        letters(database, Importance::High, &format!("no {letter}"), 1).await;
+    }
+    desk.looks_at(later(1)).await;
+    slack.misbehave(1_000, Misbehaviour::Hang);
+    let page = async {
+        slack.has_heard(1).await;
+        letters(database, Importance::Critical, "no power", 1).await;
+        desk.looks_at(later(2)).await;
+        let is_told = async {
+            pagerduty.has_heard(1).await;
+            let waits = |it: &NotificationRecord| it.state == NotificationState::Waiting && it.problem.is_none();
+            let mut sent = desk.store.notifications(&[], 100).await.unwrap();
+            sent.retain(|it| it.channel == Channel::Slack);
+            assert!(sent.len() == 12 && sent.iter().all(waits), "nothing came from Slack yet: {sent:?}");
+            slack.release();
+        };
+        tokio::join!(send_all(&deliveries), is_told)
+    };
+    tokio::time::timeout(PATIENCE, async { tokio::join!(send_all(&deliveries), page) }).await.unwrap();
+    assert_eq!((titles(&slack).len(), pagerduty.requests().len()), (12, 1));
+}
+
+async fn a_storm_that_is_set_aside_says_how_many_are_open_still(database: &TestDatabase) {
+    let desk = Desk::open(database, |config| config.slack.webhook_url = Secret::new("https://hooks.example/x")).await;
+    groups(database, 0..12).await;
+    desk.looks_at(later(1)).await;
+    does(&desk, GroupCommand::Resolve, later(2)).await;
+    desk.looks_at(later(3)).await;
+    let told = bodies(database, Channel::Slack).await;
+    let end = "Resolved: 12 error groups within a short time (critical, 12 dead letters open)";
+    assert_eq!(told.iter().map(|body| body["text"].as_str().unwrap()).next_back(), Some(end));
 }
 
 async fn what_has_waited_is_told_as_one(database: &TestDatabase) {
@@ -188,6 +274,9 @@ async fn two_servers_tell_a_storm_once(database: &TestDatabase) {
 on_both!(
     many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all,
     a_channel_is_sent_so_much_in_a_minute_and_the_rest_later,
+    a_channel_that_takes_nothing_is_asked_as_rarely,
+    a_channel_that_hangs_holds_up_no_other,
+    a_storm_that_is_set_aside_says_how_many_are_open_still,
     what_has_waited_is_told_as_one,
     what_waited_for_the_end_of_quiet_hours_is_told_as_one,
     what_becomes_more_important_leaves_the_storm,

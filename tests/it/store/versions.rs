@@ -10,10 +10,10 @@ use dead_letter_office::{
         letter::Importance,
         mapping::{ActiveMapping, Carrier, Mapping},
         policy::{ActivePolicy, Delays, Policy, Via},
-        rule::{ActiveRule, Rule, RuleId},
+        rule::{ActiveRule, Rule, RuleId, RulePlace},
         version::{Changed, Expected, Version, Versioned},
     },
-    store::{ChangeError, RuleChange, Store},
+    store::{ChangeError, RuleChange, RuleSet, Store},
 };
 
 use super::{
@@ -107,14 +107,15 @@ fn rule(name: &str, expression: &str) -> Rule {
 
 async fn of_two_who_change_a_rule_the_second_is_told(database: &TestDatabase) {
     let rule_id = RuleId::from_uuid(id());
-    let set = async |rule: &Rule, place, expected: &Expected| {
+    let set = async |rule: &Rule, place: Option<usize>, expected: &Expected| {
         let change = RuleChange { by: &ann(), at: NOON, detail: "", expected };
-        database.set_rule(rule_id, rule, place, &change).await
+        let place = place.map(|at| RulePlace { at, order: Expected::Anything });
+        database.set_rule(rule_id, rule, place.as_ref(), &change).await
     };
     let there = async || database.rules().await.unwrap().into_iter().find(|active| active.id == rule_id);
-    assert!(set(&rule("a", "true"), None, &Expected::Anything).await.unwrap());
+    assert_eq!(set(&rule("a", "true"), None, &Expected::Anything).await.unwrap(), RuleSet::Yes);
     let first: ActiveRule = there().await.unwrap();
-    assert!(set(&rule("a", "false"), None, &seen(&first)).await.unwrap());
+    assert_eq!(set(&rule("a", "false"), None, &seen(&first)).await.unwrap(), RuleSet::Yes);
     let second = there().await.unwrap();
     let before = changes(database).await;
     is_told(set(&rule("b", "true"), Some(0), &seen(&first)).await, Some(second.clone()));

@@ -27,6 +27,8 @@ fn settings() -> Settings {
         growing_for: minutes(4),
         lags_for: minutes(2),
         queues: Globs::new(&[]),
+        vhost: "/".to_owned(),
+        dead_letter_exchange: "dlx".to_owned(),
         dead_letter_queue: "dlo.dead-letters".to_owned(),
         obituary_queue: "dlo.obituaries".to_owned(),
     }
@@ -69,8 +71,8 @@ impl<'a> Story<'a> {
     async fn look(&mut self, levels: Option<&[QueueLevel]>) {
         self.minute += 1;
         let mut after = self.kept.clone();
-        let poll =
-            Poll { at: self.now(), queues: levels, feeds: None, is_consuming: true, overdue: Some(Duration::ZERO) };
+        let (at, overdue) = (self.now(), Some(Duration::ZERO));
+        let poll = Poll { begun: at, at, queues: levels, feeds: None, is_consuming: true, overdue };
         after.watch.observe(&settings(), &poll);
         if let Some(levels) = levels {
             after.levels.retain(|queue, _| after.watch.queues.contains_key(queue));

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use axum::http::Method;
+use axum::{body::Body, http::Method};
 use dead_letter_office::domain::{
     command::Command,
     letter::{Importance, LetterId, Status},
@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use super::{
     answer::Look,
     dead::{NOON, dead_in},
-    desk::Desk,
+    desk::{Desk, builder},
     groups::{alike, failed_with, group_of, sort},
+    queue_page::both,
     run::PATIENCE,
 };
 use crate::support::process::wait_until;
@@ -106,6 +107,31 @@ async fn a_note_is_set_and_removed() {
     patch(json!({"note": "x".repeat(8_001)})).await.problem(422);
     patch(json!({"open": 3})).await.problem(422);
     desk.call(Method::PATCH, "/api/v1/groups/x", &json!({})).await.problem(404);
+}
+
+/// Its id leads to what it is part of, with all that is changed by it.
+#[tokio::test]
+async fn what_is_changed_of_a_merged_group_is_changed_of_what_it_is_part_of() {
+    for (desk, _kept) in both().await {
+        let big = alike(&desk, "orders", "x", 2).await;
+        let small = alike(&desk, "orders", "y", 1).await;
+        let (big, path) = (api_path(&desk, big[0]).await, api_path(&desk, small[0]).await);
+        let ids = [&big, &path].map(|path| path.replace("/api/v1/groups/", ""));
+        desk.post("/api/v1/groups/merge", &json!({"ids": ids})).await.expect(200);
+        let patch = async |body: Value, tag: &str| {
+            let request = builder(Method::PATCH, &path).header("content-type", "application/json");
+            desk.send(request.header("if-match", tag).body(Body::from(body.to_string())).unwrap()).await
+        };
+        let seen = desk.get(&path).await.expect(200);
+        let noted = patch(json!({"note": "a"}), seen.header("etag")).await.expect(200).json();
+        assert_eq!((&noted["id"], &noted["note"]), (&json!(ids[0]), &json!("a")));
+        patch(json!({"note": "b"}), seen.header("etag")).await.problem(412);
+        patch(json!({"assignee": "me", "ticket": "https://t.example/1"}), "*").await.expect(200);
+        desk.post(&format!("{path}/acknowledge"), &json!({})).await.expect(200);
+        let one = desk.get(&big).await.expect(200).json();
+        let said = ["note", "assignee", "ticket", "state"].map(|field| one[field].as_str().unwrap());
+        assert_eq!(said, ["a", "user:local user", "https://t.example/1", "acknowledged"]);
+    }
 }
 
 #[tokio::test]

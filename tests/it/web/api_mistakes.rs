@@ -386,6 +386,31 @@ async fn what_does_not_go_together_is_told_with_all_the_rest() {
     }
 }
 
+/// A body of nothing but mistakes, or of nothing but values, takes no more room than another.
+#[tokio::test]
+async fn no_more_mistakes_are_told_than_anybody_reads() {
+    let (desk, id) = a_desk().await;
+    let unknown: Map<String, Value> = (0..50_000).map(|n| (format!("f{n}"), json!(0))).collect();
+    let removed = json!({"headers": {"remove": vec![1; 100_000]}});
+    let ids = json!({"ids": vec![uuid::Uuid::nil(); 10_000]});
+    let retry = format!("/api/v1/letters/{id}/retry");
+    let calls = [
+        (Method::POST, "/api/v1/decode", Value::Object(unknown)),
+        (Method::POST, retry.as_str(), removed),
+        (Method::PUT, "/api/v1/rules/order", ids),
+    ];
+    for (method, path, body) in calls {
+        let answer = desk.call(method, path, &body).await;
+        let detail = answer.clone().problem(422);
+        assert_eq!(answer.json()["errors"].as_array().unwrap().len(), 100, "{path}");
+        assert!(detail.ends_with("\nand more"), "{path}: {detail}");
+    }
+    let values = json!({"json": vec![1; 500_000]});
+    let answer = desk.post(&retry, &values).await;
+    assert!(answer.clone().problem(422).contains("more than the 500000 values"), "{}", answer.text());
+    assert_eq!(told(&answer, "pointer"), [(String::new(), BTreeSet::from(["length".to_owned()]))].into());
+}
+
 #[tokio::test]
 async fn what_a_query_asks_and_searches_is_told_together() {
     let (desk, _) = a_desk().await;

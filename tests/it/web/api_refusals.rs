@@ -9,6 +9,7 @@ use super::{
     api_groups::ended,
     desk::{DECODE_MAX_BYTES, Desk, ask, builder},
     groups::sort,
+    queue_page::both,
 };
 
 async fn a_letter(status: Status) -> (Desk, LetterId, String) {
@@ -142,6 +143,23 @@ async fn a_nul_in_a_filter_is_refused() {
     let detail = desk.get("/api/v1/letters?broker=main&queue=a%00b").await.problem(400);
     assert!(detail.contains("queue: it holds a NUL"), "{detail}");
     desk.get("/letters?queue=a%00b").await.expect(400);
+}
+
+/// Postgres keeps no text with one, and refuses a question with one.
+#[tokio::test]
+async fn a_nul_in_the_name_of_a_queue_is_one_that_is_not_there() {
+    for (desk, _kept) in both().await {
+        for path in ["/queues/main/a%00b", "/api/v1/queues/main/a%00b", "/api/v1/queues/a%00b/orders"] {
+            desk.get(path).await.expect(404);
+        }
+        desk.post("/api/v1/queues/main/a%00b/pause", &json!({})).await.problem(404);
+        // Beside a number that has no value here.
+        let path = format!("/api/v1/letters/{}/retry", desk.letter_in(Status::Open).await);
+        let body = Body::from(r#"{"json": {"n": 1e999}, "queue": "a\u0000b"}"#);
+        let request = builder(Method::POST, &path).header("content-type", "application/json");
+        let detail = desk.send(request.body(body).unwrap()).await.problem(422);
+        assert!(detail.contains("queue: it holds a NUL"), "{detail}");
+    }
 }
 
 #[tokio::test]

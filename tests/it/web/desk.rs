@@ -33,6 +33,8 @@ use dead_letter_office::{
         grouping_rules::GroupingRules,
         health::{Health, Probe, WorkerBoard},
         idempotency::Keys,
+        live::Live,
+        notifications::channels::Channels,
         policies::Policies,
         rules::Rules,
         schemas::Schemas,
@@ -255,6 +257,7 @@ impl Desk {
             reader: reader.clone(),
             schemas: schemas.clone(),
             digests: digests.clone(),
+            channels: Live::new(Channels::default()),
             getting_started: GettingStarted::new(BTreeMap::new(), changes.clone(), clock.clone()),
             tasks: TaskTracker::new(),
             background: Handle::current(),
@@ -269,6 +272,7 @@ impl Desk {
             seen_changes: SeenChanges::default(),
             settings: WebSettings {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
+                is_tls: false,
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
                 trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
@@ -278,7 +282,6 @@ impl Desk {
                 succeeded_after: SUCCEEDED_AFTER,
                 watch: watched.iter().map(|name| ((*name).to_owned(), super::watch::settings())).collect(),
                 demo: None,
-                channels: Vec::new(),
                 closing: closing.clone(),
             },
         };

@@ -7,7 +7,7 @@ use dead_letter_office::{
     config::{DigestConfig, NotifyConfig, values::Secret},
     domain::{
         letter::{Importance, LetterId},
-        notification::Attempt,
+        notification::{Attempt, Channel, ClaimedNotification},
     },
     grouping,
     services::{digests::DueDigests, worker::Worker},
@@ -156,6 +156,12 @@ async fn every_figure_is_what_the_letters_page_says() {
     }
 }
 
+/// What is sent to Slack next.
+async fn claimed(desk: &Desk) -> ClaimedNotification {
+    let (now, slack) = (desk.clock.now(), (Channel::Slack, None));
+    desk.store.claim_notification(now, Duration::from_secs(60), slack).await.unwrap().unwrap()
+}
+
 fn mail_group() -> uuid::Uuid {
     let is = enriched(LetterId::from_uuid(uuid::Uuid::nil())).in_group("main", "mail", "<b>refused</b>");
     grouping::id(&is.key).as_uuid()
@@ -173,7 +179,7 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     let page = desk.page(&place).await;
     assert!(page.words("main header").contains("requested by local user"), "{}", page.words("main header"));
     assert!(preview(&page).contains("2 dead letters open in 1 group"), "as it was sent");
-    let claimed = desk.store.claim_notification(desk.clock.now(), Duration::from_secs(60), &[]).await.unwrap().unwrap();
+    let claimed = claimed(&desk).await;
     let body: Value = serde_json::from_str(&claimed.notification.body).unwrap();
     check_slack_message(&body).unwrap();
     assert!(claimed.notification.body.contains(&format!("http://dlo.example.com{place}")));
@@ -207,7 +213,7 @@ async fn what_became_of_each_is_reported() {
     assert!(last().await.contains("waiting"), "{}", last().await);
     let end = async |attempt: Attempt| {
         let now = desk.clock.now();
-        let claimed = desk.store.claim_notification(now, Duration::from_secs(60), &[]).await.unwrap().unwrap();
+        let claimed = claimed(&desk).await;
         desk.store.end_attempt(claimed.notification.id, &attempt, now).await.unwrap();
     };
     let soon = desk.clock.now().plus(Duration::from_secs(180));

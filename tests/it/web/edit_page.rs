@@ -266,8 +266,17 @@ async fn properties_are_edited_beside() {
     assert_eq!((&properties["content_type"], &properties["expiration"]), (&json!("text/x-note"), &json!("60000")));
     let page = edit_page(&desk, copy).await;
     assert_eq!(page.values("[name='property:expiration']", "value"), ["60000"]);
-    let page = checked(&desk, &page, "{\"n\": 2}").await;
-    assert_eq!(lines(&page, "#check li"), ["property expiration = 60000"], "it goes along");
+    let changed = checked(&desk, &page, "{\"n\": 2}").await;
+    assert_eq!(lines(&changed, "#check li"), ["property expiration = 60000"], "it goes along");
+    let form = Form::of(&page, "Check").fill("property:content_type", "");
+    let emptied = form.send(&desk).await.expect(200).page();
+    assert_eq!(lines(&emptied, "#check li"), ["property content_type removed", "property expiration = 60000"]);
+    let copy = send(&desk, &emptied).await;
+    let properties = desk.letter(copy).await["properties"].clone();
+    assert_eq!((&properties["content_type"], &properties["expiration"]), (&Value::Null, &json!("60000")));
+    let form = Form::of(&edit_page(&desk, copy).await, "Check").fill("property:expiration", "");
+    let page = form.send(&desk).await.expect(200).page();
+    assert_eq!(lines(&page, "#check li"), ["property expiration removed"]);
 }
 
 #[tokio::test]

@@ -206,6 +206,33 @@ async fn the_chart_leads_to_the_letters_of_each_bar() {
     }
 }
 
+/// Without a time the chart goes back to the first of what is listed, however young all is that is open.
+#[tokio::test]
+async fn the_chart_begins_with_what_is_listed() {
+    let (on_sqlite, on_postgres) = (Desk::open().await, Desk::on_postgres().await);
+    let on_postgres = on_postgres.map(|(desk, database)| (desk, Some(database)));
+    for (desk, _kept) in std::iter::once((on_sqlite, None)).chain(on_postgres) {
+        for days in [20, 10] {
+            let id = desk.receive(dead_in("orders").received(before_noon(HOUR * 24 * days))).await;
+            desk.bring(id, Status::Retried).await;
+        }
+        desk.receive(dead_in("orders").received(before_noon(HOUR * 2))).await;
+        super::search::index(&desk).await;
+        for (query, bars) in [
+            ("status=retried", 2),
+            ("status=all", 3),
+            ("status=all&queue=orders", 3),
+            ("status=all&type_unknown=true", 3),
+            ("q=status:retried", 2),
+            ("q=-status:open", 2),
+            ("status=all&until=15d", 1),
+            ("status=open", 1),
+        ] {
+            assert_eq!(desk.page(&format!("/letters?{query}")).await.count(".chart-bars a"), bars, "{query}");
+        }
+    }
+}
+
 /// What stands under the name of the page is of the list below it.
 #[tokio::test]
 async fn the_count_in_the_header_is_of_what_the_filter_lets_through() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::http::Method;
 use dead_letter_office::domain::letter::LetterId;
 use serde_json::{Value, json};
 
@@ -15,7 +16,11 @@ use super::{
 };
 
 async fn fail(desk: &Desk, bodies: &[&str]) -> Vec<LetterId> {
-    let dead = |body: &&str| failed_with(dead_in("billing"), "no rate").body(*body);
+    fail_with(desk, "no rate", bodies).await
+}
+
+async fn fail_with(desk: &Desk, error: &str, bodies: &[&str]) -> Vec<LetterId> {
+    let dead = |body: &&str| failed_with(dead_in("billing"), error).body(*body);
     let ids = desk.receive_all(MAIN, bodies.iter().map(dead).collect()).await;
     sort(desk).await;
     ids
@@ -101,6 +106,29 @@ async fn parts_are_made_one_again_with_what_came_since() {
     }
 }
 
+/// The text by which its error is known becomes another; what it is split by does not.
+#[tokio::test]
+async fn a_group_stays_split_when_a_grouping_rule_is_added_and_removed() {
+    for (desk, _kept) in both().await {
+        let ids = fail_with(&desk, "no customer acme", &[EUR, EUR, USD]).await;
+        let path = format!("/api/v1{}", group_of(&desk, ids[0]).await);
+        desk.post(&format!("{path}/split"), &by_currency(&[Some("EUR")])).await.expect(200);
+        // Every process knows of it by then.
+        desk.clock.advance(Duration::from_secs(15));
+        sort(&desk).await;
+        assert_eq!(groups(&desk).await, as_listed(&[("currency: EUR", 2), ("-", 1)]));
+        let rule = json!({"name": "customers", "pattern": r"no customer (\w+)", "placeholder": "NAME"});
+        let made = desk.post("/api/v1/grouping-rules", &rule).await.expect(201);
+        fail_with(&desk, "no customer acme", &[EUR, USD]).await;
+        assert_eq!(groups(&desk).await, as_listed(&[("currency: EUR", 3), ("-", 2)]));
+        desk.call(Method::DELETE, made.header("location"), &json!({})).await.expect(204);
+        fail_with(&desk, "no customer acme", &[EUR]).await;
+        // What came by the rule and is in no part is a group of its own now; others of its text are empty.
+        let left: Vec<_> = groups(&desk).await.into_iter().filter(|(_, letters)| *letters > 0).collect();
+        assert_eq!(left, as_listed(&[("currency: EUR", 4), ("-", 1), ("-", 1)]));
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_split_stays_as_it_is() {
     let desk = Desk::open().await;
@@ -182,6 +210,14 @@ async fn a_group_is_split_on_its_page() {
     let joined = Form::of(&page, "Merge the parts again").press(&desk).await;
     assert!(joined.words("#toasts").contains("Merged 3 parts into one group."));
     assert_eq!(groups(&desk).await, as_listed(&[("-", 6)]));
+    // A field that is there and says nothing is a value, too.
+    fail(&desk, &[r#"{"currency": ""}"#, r#"{"currency": " "}"#]).await;
+    let asked = desk.page(&format!("{group}/split?field=payload.currency")).await;
+    assert!(asked.words("main").contains("the field is empty 2 of 8"), "{}", asked.words("main"));
+    Form::of(&asked, "Split").press(&desk).await;
+    sort(&desk).await;
+    let parts = [("currency: EUR", 3), ("currency: USD", 2), ("currency is missing", 1), ("currency: ", 2), ("-", 0)];
+    assert_eq!(groups(&desk).await, as_listed(&parts));
     let same = desk.page(&format!("{group}/split?field=header.x-none")).await;
     assert!(same.words("main").contains("there is nothing to tell apart"));
 }

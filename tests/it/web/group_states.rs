@@ -224,7 +224,7 @@ async fn a_group_is_given_to_who_sees_it() {
         for (name, role, of) in
             [("ada", Role::Operator, "alpha"), ("ben", Role::Operator, "bravo"), ("root", Role::Admin, "")]
         {
-            let teams = read_memberships(of, role).unwrap();
+            let teams = read_memberships(of).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         let ours = alike(&desk, "alpha-orders", "x", 1).await[0];
@@ -375,6 +375,23 @@ async fn a_selection_is_acted_on_and_that_is_undone() {
     let odd = submit(&desk, "/groups/actions", &[("id", &groups[0]), ("action", "x"), ("back", "/groups")]).await;
     assert!(follow(&desk, odd).await.words("#toasts .is-failed").contains("acknowledge, snooze"));
     assert_eq!(desk.status(ids[0]).await, Status::Open);
+}
+
+/// Its page would hold another page otherwise: what it asks for is put in place of the state.
+#[tokio::test]
+async fn an_open_page_says_that_its_group_is_part_of_another() {
+    let desk = Desk::open().await;
+    let [big, small] = [alike(&desk, "orders", "x", 2).await[0], alike(&desk, "orders", "y", 1).await[0]];
+    let [into, from] = [group_of(&desk, big).await, group_of(&desk, small).await];
+    let ids = [id_of(&desk, small).await, id_of(&desk, big).await];
+    act(&desk, "/api/v1/groups/merge", json!({"ids": ids})).await.expect(200);
+    let request = builder(Method::GET, &format!("{from}?part=state")).header("hx-request", "true");
+    let request = request.header("hx-target", "group-state");
+    let state = desk.send(request.body(axum::body::Body::empty()).unwrap()).await.expect(200).page();
+    assert_eq!((state.count("#group-state"), state.count("main")), (1, 0));
+    assert_eq!(state.values("#group-state a", "href"), std::slice::from_ref(&into));
+    // Whoever opens it is led there.
+    assert_eq!(desk.get(&from).await.expect(303).header("location"), into);
 }
 
 #[tokio::test]

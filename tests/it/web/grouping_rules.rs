@@ -89,6 +89,24 @@ async fn what_is_alike_is_one_group_until_the_rule_is_removed() {
     }
 }
 
+/// Somebody has merged what a rule had made one into another group.
+#[tokio::test]
+async fn a_rule_is_removed_whose_group_was_merged_into_another() {
+    for (desk, _kept) in both().await {
+        for (error, n) in [("no customer acme", 2), ("no customer globex", 3), ("no rate", 9)] {
+            alike(&desk, "billing", error, n).await;
+        }
+        let made = desk.call(Method::POST, RULES, &customers()).await.expect(201);
+        let list = desk.get("/api/v1/groups?status=all").await.expect(200).json();
+        let ids: Vec<&Value> = list["items"].as_array().unwrap().iter().map(|item| &item["id"]).collect();
+        desk.post("/api/v1/groups/merge", &json!({"ids": ids})).await.expect(200);
+        assert_eq!(groups(&desk).await, listed_as(&[("no rate", 14)]));
+        desk.call(Method::DELETE, made.header("location"), &json!({})).await.expect(204);
+        let apart = [("no rate", 12), ("no customer acme", 2), ("no customer NAME", 0)];
+        assert_eq!(sorted(groups(&desk).await), sorted(listed_as(&apart)));
+    }
+}
+
 /// A process that did not know of the rule yet has made a group after the others were merged.
 #[tokio::test]
 async fn what_was_left_undone_is_done_by_whoever_is_there() {

@@ -463,6 +463,21 @@ async fn a_retry_names_a_queue_where_nothing_else_does() {
 }
 
 #[tokio::test]
+async fn blanks_around_the_name_of_a_queue_are_none_of_it() {
+    let desk = Desk::open().await;
+    let ids = desk.receive_from(MAIN, [dead_somewhere(), dead_somewhere()]).await;
+    sort(&desk).await;
+    let page = desk.page(&format!("/letters/{}", ids[0])).await;
+    Form::of(&page, "Retry now").fill("queue", " orders").press(&desk).await;
+    let asked = desk.page(&format!("{}?all=retry", group_of(&desk, ids[1]).await)).await;
+    assert!(asked.words(".confirm-box").contains("A retry can be cancelled until it is sent, not after that."));
+    Form::of(&asked, "Retry 1").fill("queue", "orders ").press(&desk).await;
+    for id in ids {
+        assert_eq!(desk.store.waiting_retry(id).await.unwrap().unwrap().queue, "orders");
+    }
+}
+
+#[tokio::test]
 async fn a_note_is_written_changed_and_removed() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 1).await;

@@ -7,6 +7,7 @@ use super::{
     answer::Look,
     dead::{Dead, dead_in},
     desk::Desk,
+    mass_edit::gzipped,
 };
 
 const SCRIPT: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}&amp;";
@@ -154,4 +155,19 @@ async fn what_an_address_says_comes_back_escaped() {
         assert!(!answer.text().contains("<script>alert"), "{path}");
         assert_eq!(answer.page().count("img"), 0, "{path}");
     }
+}
+
+/// The path of it with each of its values would be gigabytes. All else is found and shown.
+#[tokio::test]
+async fn a_field_with_a_name_of_a_megabyte_stands_in_nobodys_way() {
+    let desk = Desk::open().await;
+    let body = format!(r#"{{"a": 7, "{}": [{}1]}}"#, "k".repeat(1 << 20), "1,".repeat(90_000));
+    let in_gzip = Properties { content_encoding: Some("gzip".to_owned()), ..Properties::default() };
+    desk.receive(dead_in("orders").body(gzipped(&body)).properties(in_gzip)).await;
+    super::search::index(&desk).await;
+    assert_eq!(desk.page("/letters?q=payload.a:7").await.count(".list-row"), 1);
+    let choice = desk.page("/letters/columns").await;
+    assert_eq!(choice.values("input[type=checkbox][name=column]", "value"), ["payload.a"]);
+    let list = desk.get("/api/v1/letters?column=payload.a").await.expect(200).json();
+    assert_eq!(list["items"][0]["columns"]["payload.a"], "7");
 }

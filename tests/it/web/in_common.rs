@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use amqp_message::field::FieldValue;
+use amqp_message::{field::FieldValue, message::Properties};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use dead_letter_office::domain::{
     letter::{LetterId, Status},
@@ -15,6 +15,7 @@ use super::{
     dead::{Dead, NOON, dead_in},
     desk::{Desk, MAIN},
     groups::{failed_with, group_of, sort},
+    mass_edit::gzipped,
 };
 
 /// An order, the `number`th.
@@ -119,6 +120,26 @@ async fn shares_are_of_what_was_read() {
     let page = desk.page(&format!("{group}/in-common")).await;
     let first = words(page.all(".common-table tbody tr")[0]);
     assert!(first.ends_with("100 % 0 %"), "{first}");
+}
+
+/// A small body may say much: of long texts the lengths are compared.
+#[tokio::test]
+async fn long_texts_are_compared_by_their_lengths() {
+    let desk = Desk::open().await;
+    let with = |error: &str, number: usize, length: usize| {
+        let mut order = order(number);
+        order["note"] = json!("x".repeat(length));
+        let in_gzip = Properties { content_encoding: Some("gzip".to_owned()), ..Properties::default() };
+        dead_order(error, number, &Value::Null).body(gzipped(&order.to_string())).properties(in_gzip)
+    };
+    let ours = (0..20).map(|number| with("no rate", number, 300_000));
+    let others = (0..20).map(|number| with("time-out", number, 299_000 + number));
+    let ids = desk.receive_all(MAIN, ours.chain(others).collect()).await;
+    sort(&desk).await;
+    let group = group_of(&desk, ids[0]).await;
+    let answer = desk.get(&format!("/api/v1{group}/in-common")).await.expect(200).json();
+    assert_eq!((&answer["sampled"], &answer["elsewhere"]["other_groups"]), (&json!(20), &json!(20)));
+    assert_eq!(answer["items"][0]["text"], "payload.note has at least 300,000 characters", "{answer}");
 }
 
 /// A link leads to those for which it holds, or there is none.
@@ -244,6 +265,26 @@ async fn a_search_says_what_sets_its_letters_apart() {
         assert_eq!(desk.page("/letters").await.count(".letters-causes"), 0);
         desk.get("/api/v1/letters/in-common?q=status:opne").await.problem(422);
         assert_eq!(desk.get("/api/v1/letters/in-common?q=error:nowhere").await.expect(200).json()["items"], json!([]));
+    }
+}
+
+/// What always goes with what is searched for is what somebody wants to know.
+#[tokio::test]
+async fn what_goes_with_what_is_asked_for_is_told() {
+    let desk = Desk::open().await;
+    let of_region = |number: usize| {
+        let mut order = order(number);
+        order["region"] = json!(["west", "east"][number % 2]);
+        dead_order("time-out", number, &order)
+    };
+    desk.receive_all(MAIN, (0..40).map(of_region).collect()).await;
+    super::search::index(&desk).await;
+    for (search, told) in
+        [("header.x-tenant:eu", "payload.region is “west”"), ("payload.region:west", "header.x-tenant is “eu”")]
+    {
+        let answer = desk.get(&format!("/api/v1/letters/in-common?q={search}")).await.expect(200).json();
+        assert_eq!((&answer["sampled"], &answer["items"][0]["text"]), (&json!(20), &json!(told)), "{answer}");
+        assert_eq!(answer["items"].as_array().unwrap().len(), 1, "{answer}");
     }
 }
 

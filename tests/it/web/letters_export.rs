@@ -1,15 +1,15 @@
 //! Letters as a file.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
-use amqp_message::field::FieldValue;
+use amqp_message::field::{FieldTable, FieldValue};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use dead_letter_office::{config::AuthConfig, domain::letter::Status};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     answer::Look,
-    dead::{Dead, dead_in},
+    dead::{Dead, NOON, dead_in},
     desk::{Desk, MAIN},
     sign_in::{by_password, desks_with, signed_in},
 };
@@ -54,6 +54,18 @@ async fn all_that_match_are_there_in_the_order_of_the_list() {
     assert_eq!(items(&desk.get(&links[0]).await.expect(200).text()).len(), 115);
 }
 
+/// Else an export of what keeps coming in has no end.
+#[tokio::test]
+async fn what_comes_in_meanwhile_is_not_in_it_whatever_end_is_given() {
+    let desk = Desk::open().await;
+    desk.receive(dead_in("orders")).await;
+    desk.receive(dead_in("orders").received(NOON.plus(Duration::from_secs(1)))).await;
+    for (query, expected) in [("", 1), ("?until=2026-11-21T14:00:00Z", 1), ("?until=2026-11-21T11:00:00Z", 0)] {
+        let export = desk.get(&format!("/api/v1/letters/export{query}")).await.expect(200);
+        assert_eq!(export.text().lines().count(), expected, "{query}");
+    }
+}
+
 #[tokio::test]
 async fn a_table_has_the_columns_that_are_asked_for() {
     let desk = Desk::open().await;
@@ -71,10 +83,35 @@ async fn a_table_has_the_columns_that_are_asked_for() {
     assert_eq!(lines[1], "\"orders\",\"'=HYPERLINK(\"\"http://evil\"\")\",\"'@eu\",7,-5,\"[1,2]\",");
     let usual = desk.get("/api/v1/letters/export?format=csv&column=header.n").await.expect(200).text();
     assert!(usual.starts_with("\"id\",\"received_at\",\"status\",") && usual.contains(",\"header.n\"\r\n"), "{usual}");
+    assert!(usual.ends_with(",7\r\n"), "{usual}");
     let refused = desk.get("/api/v1/letters/export?format=xml&field=body&staus=open&q=queue:").await.json();
     let places: BTreeSet<&str> =
         refused["errors"].as_array().unwrap().iter().filter_map(|error| error["parameter"].as_str()).collect();
     assert_eq!(places, BTreeSet::from(["field", "format", "q", "staus"]), "{refused}");
+}
+
+/// Its last columns are those of the list, with all that the list says there.
+#[tokio::test]
+async fn a_table_says_what_the_columns_of_the_list_say() {
+    let desk = Desk::hiding(&["pin"]).await;
+    let long = "word ".repeat(40);
+    let body = json!({
+        "items": [{"sku": "A-1", "n": 1}, {"sku": "A-2", "n": 2}], "a.b": "dotted", "long": long.trim(), "cents": -5,
+        "formula": "=1+1", "pin": "4711", "lines": "1\n2",
+    });
+    let mut info = FieldTable::default();
+    info.set("tenant", FieldValue::string("eu"));
+    let dead = dead_in("orders").body(body.to_string()).header("x-info", FieldValue::Table(info));
+    desk.receive(dead).await;
+    let check = async |columns: &[&str], expected: &str| {
+        let columns: String = columns.iter().map(|column| format!("&column={column}")).collect();
+        let table = desk.get(&format!("/api/v1/letters/export?format=csv&field=queue{columns}")).await.expect(200);
+        assert_eq!(table.text().split("\r\n").nth(1), Some(&*format!("\"orders\",{expected}")), "{columns}");
+    };
+    check(&["payload.items.sku", "payload.items.n", "payload.a.b"], "\"A-1, A-2\",\"1, 2\",\"dotted\"").await;
+    check(&["header.x-info.tenant", "payload.none", "payload.pin"], "\"eu\",,").await;
+    check(&["payload.cents", "payload.formula", "payload.lines"], "-5,\"'=1+1\",\"1\n2\"").await;
+    check(&["payload.long"], &format!("\"{}\"", long.trim())).await;
 }
 
 /// JSON that few readers take.

@@ -170,7 +170,7 @@ async fn numbers(desk: &Desk) -> BTreeMap<String, f64> {
 async fn numbers_go_by_the_names_of_the_contract() {
     let desk = Desk::open().await;
     desk.metrics.letter_received(MAIN, Some("orders"));
-    desk.metrics.retried(MAIN, "orders", RetryKind::Manual, 1);
+    desk.metrics.retried(MAIN, "orders", RetryKind::Manual);
     desk.letter_in(Status::Discarded).await;
     let numbers = numbers(&desk).await;
     for name in [

@@ -151,7 +151,7 @@ async fn a_token_of_ci_may_do_nothing_else() {
 async fn teams_have_their_own() {
     for (desk, _kept) in Desk::where_people_sign_in_on_both(&super::teams::teams()).await {
         for (name, role, teams) in [("ada", Role::Operator, "alpha"), ("root", Role::Admin, "")] {
-            let teams = read_memberships(teams, role).unwrap();
+            let teams = read_memberships(teams).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         desk.receive(dead_in("alpha-orders")).await;

@@ -4,14 +4,17 @@ use std::{io::Write, time::Duration};
 
 use amqp_message::{field::FieldValue, message::Properties};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use dead_letter_office::domain::{
-    actor::Actor,
-    command::Command,
-    filter::LetterFilter,
-    job::{Bulk, JobState},
-    letter::{LetterId, Status},
-    pacing::Pacing,
-    rights::{Grants, QueueScope, Right},
+use dead_letter_office::{
+    domain::{
+        actor::Actor,
+        command::{Command, CommandReport, Refusal},
+        filter::LetterFilter,
+        job::{Bulk, JobState},
+        letter::{LetterId, Status},
+        pacing::Pacing,
+        rights::{Grants, QueueScope, Right},
+    },
+    store::BulkWork,
 };
 use flate2::{Compression, write::GzEncoder};
 use payload_codec::json::MergePatch;
@@ -34,6 +37,7 @@ on_both!(
     each_is_edited_as_it_came_and_what_cannot_be_is_told,
     what_is_taken_back_is_not_edited_once_more,
     a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked,
+    what_was_refused_before_a_crash_is_counted_once,
     what_waits_is_taken_back_as_its_copy,
 );
 
@@ -45,7 +49,7 @@ fn patch() -> Value {
     json!({"name": "Ada King", "secret": SET})
 }
 
-fn gzipped(text: &str) -> Vec<u8> {
+pub fn gzipped(text: &str) -> Vec<u8> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(text.as_bytes()).unwrap();
     gzip.finish().unwrap()
@@ -194,7 +198,8 @@ async fn what_waits_is_taken_back_as_its_copy(office: &Office) {
     assert_eq!(office.go_on(2 * SECOND).await, 0);
 }
 
-async fn a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked(office: &Office) {
+/// The edit of the second one is refused to Ann, who asks for it.
+async fn two_of_which_one_is_refused(office: &Office) -> (Bulk, Vec<LetterId>) {
     let dead = |queue| dead_in(queue).body("{\"n\":1}").received(NOON.minus(60 * SECOND));
     let ids = office.desk.receive_all(super::desk::MAIN, ["orders", "texts"].map(dead).into()).await;
     let payload = QueueScope::read(r#"[{"brokers":[],"queues":["orders"]}]"#).unwrap();
@@ -211,6 +216,11 @@ async fn a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked(o
         pacing: Pacing::default(),
         by: Actor::named("Ann").granted(grants),
     };
+    (bulk, ids)
+}
+
+async fn a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked(office: &Office) {
+    let (bulk, ids) = two_of_which_one_is_refused(office).await;
     let stopped = CancellationToken::new();
     stopped.cancel();
     let claimed = office.triage.begin(bulk).await.unwrap();
@@ -223,6 +233,22 @@ async fn a_job_that_was_left_behind_keeps_its_edit_and_the_rights_of_who_asked(o
     assert!(job.errors.last().unwrap().contains("may not see payloads"), "{:?}", job.errors);
     assert_eq!(office.desk.status(ids[1]).await, Status::Open);
     assert_eq!(body(&office.desk, copy_of(&office.desk, ids[0]).await).await, b"{\"n\":2}");
+}
+
+/// Its server has written that down, and nothing after it.
+async fn what_was_refused_before_a_crash_is_counted_once(office: &Office) {
+    let (bulk, ids) = two_of_which_one_is_refused(office).await;
+    let claimed = office.triage.begin(bulk).await.unwrap();
+    let now = office.desk.clock.now();
+    let mut work = BulkWork { job: claimed.job, bulk: &claimed.bulk, held_until: now };
+    let refused = vec![(ids[1], Refusal::Unfit("it may not see payloads".to_owned())), (ids[0], Refusal::NotFound)];
+    let report = CommandReport { refused, ..CommandReport::default() };
+    assert!(office.desk.store.count_refused(&report, &mut work).await.unwrap());
+    assert_eq!((work.job.failed, work.job.skipped), (1, 1));
+    Office::server(&office.desk, &office.desk.store).take_up(&office.stop).await.unwrap();
+    let job = office.desk.store.job(work.job.id).await.unwrap().unwrap();
+    assert_eq!((job.state, job.total, job.done, job.failed, job.skipped), (JobState::Failed, 2, 1, 1, 0));
+    assert_eq!(job.errors.len(), 1, "{:?}", job.errors);
 }
 
 #[tokio::test]

@@ -34,6 +34,8 @@ on_both!(
     a_canary_that_does_not_stops_the_rest,
     what_is_paused_is_not_sent_until_it_is_resumed,
     what_was_all_scheduled_at_once_is_paused_too,
+    what_somebody_has_reopened_is_not_sent_when_the_others_are_resumed,
+    a_paused_queue_holds_up_no_others,
     what_is_to_wait_waits_however_often_it_is_paused,
     what_is_cancelled_is_open_again,
     what_fails_before_its_confirm_counts,
@@ -249,6 +251,63 @@ async fn what_was_all_scheduled_at_once_is_paused_too(office: &Office) {
     office.triage.take_up(&office.stop).await.unwrap();
     assert_eq!(office.go_on(5 * SECOND).await, 30);
     assert_eq!(office.outcome(&job).await, [0, 30, 0, 0, 0]);
+}
+
+/// Nor what was discarded when the job was begun.
+async fn what_somebody_has_reopened_is_not_sent_when_the_others_are_resumed(office: &Office) {
+    let ids = alike(&office.desk, "orders", "x", 31).await;
+    office.desk.bring(ids[30], Status::Discarded).await;
+    let job = office.begin(json!({})).await;
+    for id in [ids[3], ids[30]] {
+        office.desk.command(id, Command::Reopen).await;
+    }
+    office.control(&job, "pause").await;
+    office.control(&job, "resume").await;
+    office.triage.take_up(&office.stop).await.unwrap();
+    assert_eq!(office.go_on(5 * SECOND).await, 29);
+    for id in [ids[3], ids[30]] {
+        assert_eq!(office.desk.status(id).await, Status::Open);
+    }
+    assert_eq!(office.outcome(&job).await, [0, 29, 0, 0, 1]);
+    assert_eq!(office.job(&job).await["state"], "done");
+}
+
+async fn a_paused_queue_holds_up_no_others(office: &Office) {
+    let [paused, others] = [alike(&office.desk, "orders", "x", 20).await, alike(&office.desk, "texts", "x", 20).await];
+    let sent_of = async |ids: &[LetterId]| {
+        let mut sent = 0;
+        for id in ids {
+            sent += usize::from(office.desk.status(*id).await == Status::Retried);
+        }
+        sent
+    };
+    let job = office.begin(json!({"rate": 10})).await;
+    office.go_on(SECOND).await;
+    // Some are on their way and not sent.
+    office.desk.clock.advance(SECOND / 2);
+    office.steps().await;
+    office.desk.post("/api/v1/queues/main/orders/pause", &json!({})).await.expect(200);
+    let before = sent_of(&paused).await;
+    office.go_on(5 * SECOND).await;
+    assert_eq!((sent_of(&paused).await, sent_of(&others).await), (before, 20));
+    let status = office.job(&job).await;
+    assert_eq!((&status["state"], &status["outcome"]["held"]), (&json!("running"), &json!(true)));
+    assert_eq!(office.outcome(&job).await[..2], [20 - before as u64, 20 + before as u64]);
+    office.desk.post("/api/v1/queues/main/orders/resume", &json!({})).await.expect(200);
+    assert!(office.go_on(SECOND).await <= 17, "no burst");
+    office.go_on(3 * SECOND).await;
+    assert_eq!(office.outcome(&job).await[..2], [0, 40]);
+    assert_eq!(office.job(&job).await["state"], "done");
+
+    // Nothing of a queue that was paused before goes, and that is told.
+    alike(&office.desk, "orders", "x", 3).await;
+    office.desk.post("/api/v1/queues/main/orders/pause", &json!({})).await.expect(200);
+    let job = office.begin(json!({"rate": 10})).await;
+    assert_eq!(office.go_on(5 * SECOND).await, 0);
+    let page = office.desk.page(&job.replace("/api/v1", "")).await.words("#jobs");
+    assert!(page.contains("0 of 3 sent. Retries into a queue that is paused wait until it is resumed."), "{page}");
+    office.desk.post("/api/v1/queues/main/orders/resume", &json!({})).await.expect(200);
+    assert_eq!(office.go_on(SECOND).await, 3);
 }
 
 async fn what_is_to_wait_waits_however_often_it_is_paused(office: &Office) {

@@ -3,16 +3,22 @@
 use std::{collections::HashSet, time::Duration};
 
 use amqp_message::field::FieldValue;
-use dead_letter_office::domain::{
-    actor::Actor,
-    broker::ConnectionState,
-    letter::{Importance, Status},
-    policy::{Delays, Policy, Via},
-    retry::RetryOutcome,
-    version::Expected,
+use dead_letter_office::{
+    domain::{
+        actor::Actor,
+        broker::ConnectionState,
+        incident::{Incident, IncidentKind},
+        letter::{Importance, Status},
+        notification::{Attempt, Channel, NewNotification, NotificationKind},
+        policy::{Delays, Policy, Via},
+        retry::RetryOutcome,
+        version::Expected,
+    },
+    store::Telling,
 };
 use scraper::{ElementRef, Html};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{
     answer::{Look, words},
@@ -20,6 +26,7 @@ use super::{
     desk::{Desk, MAIN},
     form::submit,
     groups::{group_of, sort},
+    queue_page::both,
     schemas::{fixture, put_set},
 };
 
@@ -194,6 +201,55 @@ async fn the_overview_counts_what_its_links_lead_to() {
     for (link, count) in tiles.chain(totals).chain(queues) {
         let path = link.attr("href").unwrap();
         assert_eq!(desk.page(path).await.count(".list-row").to_string(), count, "{path}");
+    }
+}
+
+/// An incident of which Slack is told so often, and how each of it ends.
+async fn incident_opens(desk: &Desk, title: &str, told: usize, end: &Attempt) {
+    let now = desk.clock.now();
+    let incident = Incident {
+        key: format!("watch:main:{title}"),
+        kind: IncidentKind::Watch,
+        title: title.to_owned(),
+        importance: Importance::Critical,
+        broker: MAIN.to_owned(),
+        queue: None,
+        message_type: None,
+        reason: None,
+        error: None,
+        open: 0,
+        first_seen: now,
+        last_seen: now,
+        opened_at: now,
+        resolved_at: None,
+        href: "http://dlo.example.com/queues".to_owned(),
+        storm: None,
+    };
+    let notification = |_| NewNotification {
+        id: Uuid::now_v7(),
+        channel: Channel::Slack,
+        subject: incident.key.clone(),
+        kind: NotificationKind::IncidentReminder,
+        body: "{}".to_owned(),
+    };
+    let notifications: Vec<_> = (0..told).map(notification).collect();
+    let telling = Telling { notifications: &notifications, at: now };
+    assert!(desk.store.open_incident(Uuid::now_v7(), &incident, Some(&telling)).await.unwrap());
+    let (lease, slack) = (Duration::from_secs(60), (Channel::Slack, None));
+    while let Some(claimed) = desk.store.claim_notification(now, lease, slack).await.unwrap() {
+        desk.store.end_attempt(claimed.notification.id, end, now).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_overview_says_of_each_incident_who_was_notified_and_why_somebody_was_not() {
+    for (desk, _kept) in both().await {
+        incident_opens(&desk, "no answer", 1, &Attempt::Refused("Slack answered 404".to_owned())).await;
+        incident_opens(&desk, "no consumers", 80, &Attempt::Delivered).await;
+        let said: Vec<String> = desk.page("/").await.all("#incidents li").into_iter().map(words).collect();
+        let says = |title: &str, what: &str| said.iter().any(|line| line.contains(title) && line.contains(what));
+        assert!(says("no answer", "Notification failed: Slack answered 404"), "{said:?}");
+        assert!(says("no consumers", "notified: Slack") && !says("no answer", "notified"), "{said:?}");
     }
 }
 

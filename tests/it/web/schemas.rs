@@ -119,6 +119,26 @@ async fn a_newer_set_of_the_same_files_counts_until_it_is_removed() {
     assert_eq!(listed(&desk).await, of(&[("two", true)]));
 }
 
+/// Browsers send no folders, so that many files come by one name.
+#[tokio::test]
+async fn files_of_one_name_in_other_packages_take_no_place_of_each_other() {
+    let desk = Desk::open().await;
+    for (name, package, field) in [
+        ("billing", "billing.v1", "string id = 1;"),
+        ("orders", "orders.v1", "string id = 1;"),
+        ("newer billing", "billing.v1", "int64 id = 1;"),
+    ] {
+        desk.clock.advance(std::time::Duration::from_secs(1));
+        let source = format!("syntax = \"proto3\"; package {package}; message Placed {{ {field} }}");
+        post_form(&desk, API, Some(name), &[("events.proto", source.as_bytes())]).await.expect(201);
+    }
+    assert_eq!(listed(&desk).await, of(&[("newer billing", true), ("orders", true), ("billing", false)]));
+    let types = desk.get("/api/v1/types").await.expect(200).json();
+    let mut names: Vec<_> = types["items"].as_array().unwrap().iter().map(|item| item["name"].clone()).collect();
+    names.sort_by_key(ToString::to_string);
+    assert_eq!(names, ["billing.v1.Placed", "orders.v1.Placed"]);
+}
+
 #[tokio::test]
 async fn sources_come_as_a_form_or_a_zip() {
     let desk = Desk::open().await;
@@ -162,6 +182,15 @@ async fn what_cannot_be_used_is_refused_with_its_place() {
     put_set(&desk, "x&colour=red", fixture("editions.binpb")).await.problem(400);
     let large = put_set(&desk, "x", vec![0; 64 * 1024 * 1024 + 1]).await.problem(413);
     assert!(large.contains("64 MiB"), "{large}");
+    // With a key it is read before.
+    let keyed = builder(Method::POST, &format!("{API}?name=x")).header("content-type", "application/octet-stream");
+    let keyed = keyed.header("idempotency-key", "k").body(Body::from(vec![0; 64 * 1024 * 1024 + 1])).unwrap();
+    let large = desk.send(keyed).await.problem(413);
+    assert!(large.contains("67108864 bytes"), "{large}");
+    let part = format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"x\"\r\n\r\n1\r\n");
+    let parts = format!("{}--{BOUNDARY}--\r\n", part.repeat(10_001)).into_bytes();
+    let parts = post(&desk, API, &format!("multipart/form-data; boundary={BOUNDARY}"), parts).await.expect(422).json();
+    assert_eq!(parts["errors"].as_array().unwrap().len(), 100, "no more than anybody reads");
     let letters = vec![b' '; 3 * 1024 * 1024];
     post(&desk, "/api/v1/actions", "application/json", letters).await.problem(413);
     assert_eq!(listed(&desk).await, []);
@@ -387,6 +416,9 @@ async fn mappings_are_set_and_taken_back_on_the_page() {
         (page.words(".toast-box p"), page.count("table.table-mappings")),
         ("Removed the mapping of routing key text.*.".to_owned(), 0)
     );
+    desk.post("/api/v1/mappings", &json!({"queue": " texts ", "message_type": "a.B"})).await.expect(201);
+    let page = remove(&desk, &desk.page("/schemas").await, "Remove queue texts").await;
+    assert_eq!(page.count("table.table-mappings"), 0, "spaces around its name are a part of it");
     let again = submit(&desk, "/schemas/unmap", &[("carrier", "queue"), ("pattern", "x")]).await.expect(303);
     assert!(follow(&desk, again).await.words(".toast-box.is-failed").contains("There is no mapping"));
 }

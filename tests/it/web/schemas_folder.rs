@@ -2,7 +2,11 @@
 
 use std::{fs, time::Duration};
 
-use dead_letter_office::services::{health::WorkerReport, schemas::Folder, worker};
+use dead_letter_office::services::{
+    health::WorkerReport,
+    schemas::{Folder, Schemas},
+    worker,
+};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -114,6 +118,44 @@ async fn what_the_database_knows_is_not_brought_again_when_the_server_opens() {
     scene.folder = Folder::new(scene.place.path().to_owned(), scene.desk.schemas.clone());
     scene.read().await;
     assert_eq!(scene.desk.store.schema_versions().await.unwrap(), before);
+}
+
+/// Each server that shares the database reads the folder.
+#[tokio::test]
+async fn what_two_servers_find_is_brought_by_one_of_them() {
+    let mut scene = Scene::open().await;
+    let schemas = Schemas::new(scene.desk.changes.clone(), scene.desk.clock.clone());
+    let mut second = Folder::new(scene.place.path().to_owned(), schemas.clone());
+    scene.read().await;
+    second.read().await;
+    scene.write("a.proto", "syntax = \"proto3\"; message A { string a = 1; }");
+    scene.read().await;
+    let before = scene.desk.store.schema_versions().await.unwrap();
+    scene.desk.clock.advance(Duration::from_secs(1));
+    second.read().await;
+    assert_eq!(scene.desk.store.schema_versions().await.unwrap(), before);
+    assert!(schemas.catalogue().find("A").is_some(), "it counts there, too");
+    let activity = scene.desk.get("/api/v1/activity").await.json();
+    assert_eq!(activity["items"].as_array().unwrap().len(), 1, "{activity}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_said_and_tried_again() {
+    let mut scene = Scene::open().await;
+    let raw = sqlx::SqlitePool::connect(&scene.desk.database_url()).await.unwrap();
+    const FULL: &str = "CREATE TRIGGER is_full BEFORE INSERT ON schemas BEGIN SELECT RAISE(ABORT, 'full'); END";
+    sqlx::query(FULL).execute(&raw).await.unwrap();
+    scene.write("a.proto", "syntax = \"proto3\"; message A { string a = 1; }");
+    for _ in 0..2 {
+        scene.read().await;
+        let problems = scene.problems();
+        assert!(problems.len() == 1 && problems[0].contains("cannot keep it at the moment"), "{problems:?}");
+    }
+    let folder = scene.desk.page("/schemas").await.words("[aria-labelledby=folder-title]");
+    assert!(folder.contains("cannot keep it") && !folder.contains("All files are loaded"), "{folder}");
+    sqlx::query("DROP TRIGGER is_full").execute(&raw).await.unwrap();
+    scene.read().await;
+    assert_eq!((scene.problems(), scene.current().len()), (vec![], 1));
 }
 
 #[tokio::test]

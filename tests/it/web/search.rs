@@ -204,7 +204,7 @@ async fn withheld_payloads_cannot_be_asked() {
     let auth = AuthConfig { viewers_see_payloads: false, ..by_password() };
     let desk = Desk::where_people_sign_in(auth).await;
     for (name, role) in [("vera", Role::Viewer), ("ada", Role::Operator)] {
-        let teams = read_memberships("", role).unwrap();
+        let teams = read_memberships("").unwrap();
         desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
     }
     desk.receive(order("billing", r#"{"name": "kestrel"}"#, "boom")).await;

@@ -15,6 +15,7 @@ use dead_letter_office::{
         broker::ConnectionState,
         command::Command,
         letter::{LetterId, Status},
+        pacing::Stage,
     },
     services::sign_in::WantedToken,
     web::routes,
@@ -28,7 +29,7 @@ use super::{
     events::next_change,
     groups::sort,
     search::index,
-    sign_in::{PASSWORD, Visit, by_password, signed_in},
+    sign_in::{PASSWORD, Visit, by_password, signed_in, tokens},
     watch::looks,
 };
 use crate::support::{databases::Lent, process::wait_until};
@@ -138,7 +139,7 @@ async fn worlds() -> Vec<World> {
             ("dora", Role::Operator, "alpha, bravo=viewer"),
             ("root", Role::Admin, ""),
         ] {
-            let teams = read_memberships(teams, role).unwrap();
+            let teams = read_memberships(teams).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         let ours = letter_of(&desk, "alpha").await;
@@ -505,7 +506,7 @@ async fn one_admin_puts_somebody_into_teams_and_out_of_them() {
         let viewer = [("user", "vic"), ("password", PASSWORD), ("role", "viewer"), ("teams", "alpha, bravo=operator")];
         root.post(&desk, "/users/add", &viewer).await.expect(303);
         let teams = desk.store.user("vic").await.unwrap().unwrap().teams;
-        assert_eq!(write_memberships(&teams), "alpha=viewer, bravo=operator", "what is not said is as they are");
+        assert_eq!(write_memberships(&teams), "alpha, bravo=operator", "what is not said stays so");
         let unknown = [("user", "ben"), ("change", "teams"), ("teams", "charlie")];
         root.post(&desk, "/users/change", &unknown).await.expect(303);
         assert_eq!(desk.store.user("ben").await.unwrap().unwrap().teams.len(), 2);
@@ -514,6 +515,95 @@ async fn one_admin_puts_somebody_into_teams_and_out_of_them() {
         let entry = desk.store.activity(&ActivityFilter::default(), None, 1).await.unwrap().remove(0).entry;
         assert_eq!((&*entry.action, &*entry.subject, &*entry.detail), ("teams", "ben", "none"));
     }
+}
+
+#[tokio::test]
+async fn in_a_team_without_a_role_one_is_what_one_becomes() {
+    for World { desk, ours, .. } in worlds().await {
+        let (root, ada) = (signed_in(&desk, "root").await, signed_in(&desk, "ada").await);
+        let ours = ours.to_string();
+        let discards = async || ada.post(&desk, "/letters/actions", &[("action", "discard"), ("id", &ours)]).await;
+        let becomes = async |role| {
+            let change = [("user", "ada"), ("change", "role"), ("role", role)];
+            root.post(&desk, "/users/change", &change).await.expect(303);
+        };
+        becomes("viewer").await;
+        discards().await.expect(403);
+        let teams = desk.store.user("ada").await.unwrap().unwrap().teams;
+        assert_eq!(write_memberships(&teams), "alpha");
+        becomes("operator").await;
+        discards().await.expect(303);
+    }
+}
+
+/// Who acts in one team and looks at another stops and undoes what they began.
+#[tokio::test]
+async fn a_job_is_its_own_to_who_began_it() {
+    for World { desk, .. } in worlds().await {
+        let (dora, ben) = (token(&desk, "dora", Scope::ALL).await, token(&desk, "ben", Scope::ALL).await);
+        let job = begin_slowly(&desk, &dora, "alpha-orders").await;
+        let path = format!("/api/v1/jobs/{job}");
+        ben.get(&desk, &path).await.expect(404);
+        for what in ["pause", "resume", "cancel"] {
+            call(&desk, &dora, Method::POST, &format!("{path}/{what}"), &json!({})).await.expect(200);
+        }
+        // What she only looks at is not hers to stop.
+        letter_of(&desk, THEIRS).await;
+        let theirs = begin_slowly(&desk, &ben, "bravo-orders").await;
+        let path = format!("/api/v1/jobs/{theirs}");
+        dora.get(&desk, &path).await.expect(200);
+        call(&desk, &dora, Method::POST, &format!("{path}/pause"), &json!({})).await.expect(409);
+        assert_eq!(ben.get(&desk, &path).await.expect(200).json()["state"], "running");
+        // Nor does a second team keep her from taking back what is done.
+        let hour = json!({"action": "retry", "filter": {"queue": "alpha-orders", "status": "open"}, "delay": "1h"});
+        let job = call(&desk, &dora, Method::POST, "/api/v1/actions", &hour).await.expect(202).json();
+        let path = format!("/api/v1/jobs/{}", job["job"].as_str().unwrap());
+        ended(&desk, &dora, &path).await;
+        call(&desk, &dora, Method::POST, &format!("{path}/undo"), &json!({})).await.expect(202);
+    }
+}
+
+/// A token that only acts sees no queue: what it does concerns those that it acts on, and not everybody.
+#[tokio::test]
+async fn what_a_token_that_only_acts_does_is_not_for_every_team() {
+    for World { desk, .. } in worlds().await {
+        let (ben, root) = (token(&desk, "ben", Scope::ALL).await, token(&desk, "root", Scope::ALL).await);
+        let bot = tokens::token(&desk, "bot", &[Scope::Act]).await;
+        let of_ada = token(&desk, "ada", &[Scope::Act]).await;
+        for visit in [&bot, &of_ada] {
+            let job = begin_slowly(&desk, visit, "alpha-orders").await;
+            let path = format!("/api/v1/jobs/{job}");
+            ben.get(&desk, &path).await.expect(404);
+            call(&desk, &ben, Method::POST, &format!("{path}/cancel"), &json!({})).await.expect(404);
+            call(&desk, visit, Method::POST, &format!("{path}/pause"), &json!({})).await.expect(200);
+            let view = json!({"name": "a view of alpha", "query": "queue=alpha-orders", "shared": true});
+            call(&desk, visit, Method::POST, "/api/v1/views", &view).await.expect(201);
+            assert!(!ben.get(&desk, "/api/v1/jobs").await.expect(200).text().contains(&job));
+            let activity = ben.get(&desk, "/api/v1/activity").await.expect(200).text();
+            assert!(!activity.contains(&job) && !activity.contains("a view of alpha"), "{activity}");
+            assert!(!ben.get(&desk, "/api/v1/views").await.expect(200).text().contains("a view of alpha"));
+            let activity = root.get(&desk, "/api/v1/activity").await.expect(200).text();
+            assert!(activity.contains(&job) && activity.contains("a view of alpha"), "{activity}");
+        }
+    }
+}
+
+/// Begins a retry of what is open in a queue that takes its time; the answer is its job, whose letters are known.
+async fn begin_slowly(desk: &Desk, visit: &Visit, queue: &str) -> String {
+    let action = json!({"action": "retry", "filter": {"queue": queue, "status": "open"}, "rate": 1});
+    let started = call(desk, visit, Method::POST, "/api/v1/actions", &action).await.expect(202).json();
+    let job = started["job"].as_str().unwrap().to_owned();
+    let is_known = async || {
+        let record = desk.store.job_record(job.parse().unwrap()).await.unwrap().unwrap();
+        record.progress.stage != Some(Stage::Freezing)
+    };
+    wait_until("the letters to be known", crate::support::PATIENCE, is_known).await;
+    job
+}
+
+async fn ended(desk: &Desk, visit: &Visit, path: &str) {
+    let has_ended = async || visit.get(desk, path).await.expect(200).json()["state"] != "running";
+    wait_until("the job to end", crate::support::PATIENCE, has_ended).await;
 }
 
 #[tokio::test]

@@ -82,6 +82,36 @@ async fn a_rule_that_was_moved_meanwhile_stays_there(desk: &Desk) {
     assert_eq!(rules_in_order(desk), ["b", "d", "c"]);
 }
 
+/// A place that is chosen is one in the order that was seen.
+async fn a_rule_that_is_moved_in_the_form(desk: &Desk) {
+    three_rules(desk).await;
+    let id = desk.rules.in_force().active()[2].id;
+    let form = Form::of(&desk.page(&format!("/rules?edit={id}")).await, "Save").fill("name", "mine");
+    Form::of(&desk.page("/rules").await, "Move a down").press(desk).await;
+    assert_eq!(rules_in_order(desk), ["b", "a", "c"]);
+    let again = form.fill("place", "2").send(desk).await.expect(409).page();
+    assert!(told(&again).starts_with("Somebody has put the rules into another order meanwhile."), "{}", told(&again));
+    assert_eq!(rules_in_order(desk), ["b", "a", "c"], "nothing is moved that was not seen");
+    let form = (again.one("#rule [name=name]").attr("value"), again.words("#rule [name=place] [selected]"));
+    assert_eq!(form, (Some("mine"), "2, after b".to_owned()), "kept as typed");
+    Form::of(&again, "Save").press(desk).await;
+    assert_eq!(rules_in_order(desk), ["b", "mine", "a"], "who was told may");
+}
+
+/// It comes last, whatever others do, unless a place was chosen for it.
+async fn a_new_rule_among_others_that_are_moved(desk: &Desk) {
+    three_rules(desk).await;
+    let page = desk.page("/rules").await;
+    let new = |name: &str| Form::of(&page, "Save").fill("name", name).fill("expression", "true");
+    Form::of(&page, "Move a down").press(desk).await;
+    new("d").press(desk).await;
+    assert_eq!(rules_in_order(desk), ["b", "a", "c", "d"]);
+    let again = new("e").fill("place", "1").send(desk).await.expect(409).page();
+    assert!(told(&again).contains("Nothing is saved yet"), "{}", told(&again));
+    Form::of(&again, "Save").press(desk).await;
+    assert_eq!(rules_in_order(desk), ["e", "b", "a", "c", "d"]);
+}
+
 async fn rules_that_were_moved_meanwhile(desk: &Desk) {
     three_rules(desk).await;
     let page = desk.page("/rules").await;
@@ -308,6 +338,8 @@ on_both!(
     a_rule_in_the_form,
     a_rule_that_was_removed_meanwhile,
     a_rule_that_was_moved_meanwhile_stays_there,
+    a_rule_that_is_moved_in_the_form,
+    a_new_rule_among_others_that_are_moved,
     rules_that_were_moved_meanwhile,
     the_order_of_rules_by_the_api,
     a_rule_that_is_to_be_removed,

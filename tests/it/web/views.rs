@@ -4,10 +4,13 @@ use axum::http::{Method, header};
 use dead_letter_office::{
     config::RetentionConfig,
     domain::{
-        access::{Role, Scope, read_memberships},
+        access::{Role, Scope, Source, UserId, read_memberships},
         actor::Actor,
         letter::Status,
+        saved_view::{Keeper, ViewContent},
+        version::Expected,
     },
+    store::Vouched,
 };
 use serde_json::{Value, json};
 
@@ -24,6 +27,10 @@ use super::{
 async fn save(desk: &Desk, name: &str, query: &str, shared: bool) -> Value {
     let view = json!({"name": name, "query": query, "shared": shared});
     desk.call(Method::POST, "/api/v1/views", &view).await.expect(201).json()
+}
+
+fn keeper(name: &str) -> Keeper {
+    Keeper { name: name.to_owned(), is_admin: false }
 }
 
 /// The views of the navigation, each with its count.
@@ -123,6 +130,25 @@ async fn all_that_is_wrong_with_one_is_told_with_its_column() {
     assert_eq!(desk.get("/api/v1/views").await.json()["total"], 0);
 }
 
+/// Also where a page saves it, whose forms may have more.
+#[tokio::test]
+async fn a_query_of_a_view_is_not_longer_than_an_address() {
+    let desk = Desk::open().await;
+    save(&desk, "a", "", false).await;
+    let wrong = "group=x&".repeat(3_000);
+    let form = Form::of(&desk.page("/views").await, "Save").fill("query", &wrong);
+    let told = form.press(&desk).await.words("#toasts");
+    assert!(told.contains("it has more than 16384 characters") && !told.contains("group"), "{told}");
+    let view = |n: usize| json!({"name": "b", "query": &wrong[..n], "shared": false});
+    let errors = async |n: usize| {
+        let answer = desk.call(Method::POST, "/api/v1/views", &view(n)).await.expect(422).json();
+        answer["errors"].as_array().unwrap().clone()
+    };
+    let long = errors(16_385).await;
+    assert_eq!((long.len(), &long[0]["pointer"], &long[0]["code"]), (1, &json!("/query"), &json!("length")));
+    assert_eq!(errors(16_384).await.len(), 100, "no more than anybody reads");
+}
+
 /// A view of many is counted up to a thousand, however it finds them.
 #[tokio::test]
 async fn counts_end_at_a_thousand_where_none_are_kept() {
@@ -165,8 +191,6 @@ async fn private_ones_are_nobody_elses_business() {
         };
         assert_eq!(seen(&otto).await, ["mine", "ours", "veras"]);
         assert_eq!(seen(&vera).await, ["ours", "veras"]);
-        let keeper =
-            |name: &str| dead_letter_office::domain::saved_view::Keeper { name: name.to_owned(), is_admin: false };
         let all = desk.store.views(&keeper("otto")).await.unwrap();
         for view in &all {
             let (id, name) = (view.id.to_string(), &*view.content.name);
@@ -188,6 +212,34 @@ async fn private_ones_are_nobody_elses_business() {
         // Who has the same name later is somebody else.
         desk.users.remove("otto", &Actor::command_line()).await.unwrap();
         assert_eq!(desk.store.views(&keeper("otto")).await.unwrap().len(), 1, "what vera shares");
+    }
+}
+
+/// Whose name is another at the provider takes their views along: who has the old name then is somebody else.
+#[tokio::test]
+async fn who_is_renamed_keeps_their_own() {
+    for (desk, _kept) in both().await {
+        let comes = async |subject: &str, name: &str| {
+            let id = UserId::from_uuid(uuid::Uuid::now_v7());
+            let vouched = Vouched { id, source: Source::Oidc, subject, name, role: Role::Viewer, teams: &[] };
+            desk.store.vouch(&vouched, desk.clock.now()).await.unwrap();
+        };
+        comes("the first", "ada").await;
+        let (ada, by, now) = (keeper("ada"), Actor::named("ada"), desk.clock.now());
+        for (name, is_shared) in [("mine", false), ("ours", true)] {
+            let content = ViewContent { name: name.to_owned(), query: String::new(), is_shared };
+            let view = (uuid::Uuid::now_v7(), &content);
+            desk.store.set_view(view, &ada, &Expected::nothing(), &by, now).await.unwrap().unwrap();
+        }
+        comes("the first", "ada moreno").await;
+        comes("the second", "ada").await;
+        let seen = async |name: &str| {
+            let views = desk.store.views(&keeper(name)).await.unwrap();
+            views.into_iter().map(|view| (view.content.name, view.owner)).collect::<Vec<_>>()
+        };
+        let [mine, ours] = ["mine", "ours"].map(|name| (name.to_owned(), "ada moreno".to_owned()));
+        assert_eq!(seen("ada").await, std::slice::from_ref(&ours));
+        assert_eq!(seen("ada moreno").await, [mine, ours]);
     }
 }
 
@@ -218,7 +270,7 @@ async fn teams_share_among_themselves() {
             ("ben", Role::Operator, "bravo"),
             ("root", Role::Admin, ""),
         ] {
-            let teams = read_memberships(teams, role).unwrap();
+            let teams = read_memberships(teams).unwrap();
             desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
         }
         for queue in ["alpha-orders", "bravo-orders", "bravo-orders"] {
@@ -251,13 +303,9 @@ async fn teams_share_among_themselves() {
 async fn what_a_later_version_has_saved_is_shown_as_it_is() {
     let desk = Desk::open().await;
     desk.letter_in(Status::Open).await;
-    let keeper = dead_letter_office::domain::saved_view::Keeper { name: "local user".to_owned(), is_admin: true };
-    let content = dead_letter_office::domain::saved_view::ViewContent {
-        name: "later".to_owned(),
-        query: "phase=moon".to_owned(),
-        is_shared: false,
-    };
-    let expected = dead_letter_office::domain::version::Expected::nothing();
+    let keeper = Keeper { name: "local user".to_owned(), is_admin: true };
+    let content = ViewContent { name: "later".to_owned(), query: "phase=moon".to_owned(), is_shared: false };
+    let expected = Expected::nothing();
     let id = uuid::Uuid::now_v7();
     desk.store.set_view((id, &content), &keeper, &expected, &Actor::local(), desk.clock.now()).await.unwrap().unwrap();
     assert!(desk.page("/views").await.words("tbody").contains("phase=moon cannot be read by this version"));

@@ -42,6 +42,8 @@ pub fn settings() -> Settings {
         growing_for: 10 * MINUTE,
         lags_for: 2 * MINUTE,
         queues: Globs::new(&[]),
+        vhost: "/".to_owned(),
+        dead_letter_exchange: "the-dlx".to_owned(),
         dead_letter_queue: "dlo.dead-letters".to_owned(),
         obituary_queue: "dlo.obituaries".to_owned(),
     }
@@ -57,8 +59,8 @@ pub async fn looks(desk: &Desk, looks: Vec<Option<Vec<QueueLevel>>>) {
         desk.clock.advance(MINUTE);
         let mut after = before.clone();
         let at = desk.clock.now();
-        let poll =
-            Poll { at, queues: levels.as_deref(), feeds: None, is_consuming: true, overdue: Some(Duration::ZERO) };
+        let (queues, overdue) = (levels.as_deref(), Some(Duration::ZERO));
+        let poll = Poll { begun: at, at, queues, feeds: None, is_consuming: true, overdue };
         after.watch.observe(&settings, &poll);
         let problem = if levels.is_some() { "" } else { "rabbit:15672 did not answer within 10 s" };
         if let Some(levels) = levels {
@@ -135,7 +137,7 @@ async fn settings_that_are_likely_missing_are_named_with_what_mends_them() {
         [
             "1 queue with consumers has no dead-letter exchange",
             "lost: texts.",
-            r#"'^texts$' '{"dead-letter-exchange":"the-dlx"}'"#,
+            r#"set_policy --vhost='/' --apply-to queues 'dlo-texts' '^texts$' '{"dead-letter-exchange":"the-dlx"}'"#,
         ],
     ]) {
         assert!(parts.iter().all(|part| said.contains(part)), "{said} lacks one of {parts:?}");
@@ -235,6 +237,26 @@ async fn a_broker_that_does_not_answer_is_told_with_the_reason() {
     looks(&desk, [vec![Some(vec![level("parked", 0, 7)])], vec![None; 5]].concat()).await;
     let said = desk.page("/").await.words(".concern-list");
     assert!(!said.contains("parked"), "how it stood then is not how it stands: {said}");
+}
+
+#[tokio::test]
+async fn a_queue_that_is_not_listed_is_missing_while_the_list_is_newer_than_its_letters_and_not_old() {
+    let desk = Desk::watching().await;
+    desk.receive(dead_in("orders")).await;
+    looks(&desk, vec![Some(vec![level("texts", 1, 0)])]).await;
+    let badges = async |desk: &Desk| desk.get("/api/v1/queues/main/orders").await.expect(200).json()["badges"].clone();
+    let missing = json!([{"name": "missing", "text": "not found"}]);
+    assert_eq!(badges(&desk).await, missing);
+    desk.clock.advance(60 * MINUTE);
+    assert_eq!(badges(&desk).await, json!([]), "that was an hour ago");
+
+    let desk = Desk::watching().await;
+    desk.receive(dead_in("orders")).await;
+    looks(&desk, vec![Some(vec![level("texts", 1, 0)])]).await;
+    assert_eq!(badges(&desk).await, missing);
+    let now = desk.clock.now();
+    desk.receive(dead_in("orders").with(|arrival| arrival.received_at = now)).await;
+    assert_eq!(badges(&desk).await, json!([]), "it has been declared since");
 }
 
 #[tokio::test]

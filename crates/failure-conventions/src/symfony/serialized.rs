@@ -23,20 +23,22 @@ const MAX_BODY: usize = 1024 * 1024;
 
 pub(super) fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let text = envelope(&evidence.message.body)?;
-    let moved = text.contains(r"\SentToFailureTransportStamp");
+    // A field of the message itself may be called like one of a stamp.
+    let (stamps, message) = parts(&text).unwrap_or((&text, ""));
+    let moved = stamps.contains(r"\SentToFailureTransportStamp");
     let report = if moved { FrameworkReport::published() } else { FrameworkReport::default() };
     Some(FrameworkReport {
-        queue_candidates: string_after(&text, "originalReceiverName\";").into_iter().collect(),
-        attempts: retries(&text).map(|retries| retries.saturating_add(1)),
+        queue_candidates: string_after(stamps, "originalReceiverName\";").into_iter().collect(),
+        attempts: retries(stamps).map(|retries| retries.saturating_add(1)),
         error: ErrorReport::new(
-            last_string_after(&text, "exceptionClass\";"),
-            last_string_after(&text, "exceptionMessage\";"),
-            last_string_after(&text, "traceAsString\";"),
+            last_string_after(stamps, "exceptionClass\";"),
+            last_string_after(stamps, "exceptionMessage\";"),
+            last_string_after(stamps, "traceAsString\";"),
         ),
-        message_type: class_of_message(&text),
+        message_type: class(message),
         // Without the stamp of the failure transport it goes through its retries like any other.
         danger: moved.then_some(Danger::SymfonySerialized),
-        own_retry: retries(&text)
+        own_retry: retries(stamps)
             .filter(|number| *number > 0 && !moved)
             .map(|number| OwnRetry { number, failed_before: None }),
         ..report
@@ -50,8 +52,12 @@ pub(super) fn may_be_one(body: &[u8]) -> bool {
 
 /// The message without its stamps, which are others for each try.
 pub(super) fn without_stamps(body: &[u8]) -> Option<String> {
-    let text = envelope(body)?;
-    text.split_once(&format!("\0{ENVELOPE}\0message\";")).map(|(_, message)| message.to_owned())
+    parts(&envelope(body)?).map(|(_, message)| message.to_owned())
+}
+
+/// The envelope's private fields: its stamps, and the message after them.
+fn parts(envelope: &str) -> Option<(&str, &str)> {
+    envelope.split_once(&format!("\0{ENVELOPE}\0message\";"))
 }
 
 /// The envelope without its slashes, if the body is one.
@@ -113,10 +119,9 @@ fn retries(text: &str) -> Option<u64> {
     digits.filter_map(|digits| digits.parse().ok()).max()
 }
 
-/// The message is the envelope's private field `message`: `O:23:"App\Message\SendInvoice":…`.
-fn class_of_message(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once("\0message\";O:")?;
-    let (_, rest) = rest.split_once(":\"")?;
+/// The class of an object, `O:23:"App\Message\SendInvoice":…`.
+fn class(message: &str) -> Option<String> {
+    let (_, rest) = message.strip_prefix("O:")?.split_once(":\"")?;
     let (class, _) = rest.split_once('"')?;
     Some(class.to_owned())
 }
@@ -128,10 +133,15 @@ mod tests {
 
     /// Written after `Symfony\Component\Messenger\Transport\Serialization\PhpSerializer`.
     fn serialized(stamps: &str) -> String {
+        serialized_with(stamps, "s:2:\"id\";i:7;")
+    }
+
+    /// With these fields of the message.
+    fn serialized_with(stamps: &str, fields: &str) -> String {
         let envelope = r"Symfony\Component\Messenger\Envelope";
         let plain = format!(
             "O:36:\"{envelope}\":2:{{s:44:\"\0{envelope}\0stamps\";a:1:{{{stamps}}}s:45:\"\0{envelope}\0message\";\
-             O:23:\"App\\Message\\SendInvoice\":1:{{s:2:\"id\";i:7;}}}}"
+             O:23:\"App\\Message\\SendInvoice\":1:{{{fields}}}}}"
         );
         plain.replace('\\', "\\\\").replace('"', "\\\"").replace('\0', "\\0")
     }
@@ -193,6 +203,16 @@ mod tests {
         assert_eq!(without_stamps(retried(2).as_bytes()).as_ref(), Some(&message));
         assert_eq!(without_stamps(BASE64_STANDARD.encode(failed()).as_bytes()), Some(message));
         assert_eq!(without_stamps(b"O:8:\"stdClass\":0:{}"), None);
+    }
+
+    #[test]
+    fn fields_of_the_message_are_no_stamps() {
+        let fields = "s:10:\"retryCount\";i:2;s:14:\"exceptionClass\";s:1:\"E\";s:20:\"originalReceiverName\";\
+            s:1:\"r\";s:4:\"text\";s:30:\"\\SentToFailureTransportStamp()\";";
+        let report = report(serialized_with(&stamp("BusNameStamp", ""), fields)).unwrap();
+        assert_eq!((report.own_retry, report.attempts, report.danger), (None, None, None));
+        assert_eq!((report.error, report.published, report.queue_candidates.len()), (None, None, 0));
+        assert_eq!(report.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
     }
 
     #[test]

@@ -172,14 +172,15 @@ fn cycle(left: &BTreeMap<&str, BTreeSet<&str>>) -> SchemaProblem {
 fn resolve(files: &Parsed, order: &[String]) -> Result<DescriptorPool, Vec<SchemaProblem>> {
     let mut pool = well_known::pool();
     let (mut problems, mut failed) = (Vec::new(), BTreeSet::new());
+    let mut imports = imports_of_all(files)?;
     for name in order {
-        let Some(file) = files.get(name) else { continue };
+        let Some((file, imports)) = files.get(name).zip(imports.remove(name)) else { continue };
         // What is wrong with an import would be reported again as everything that uses it.
         if file.dependency.iter().any(|import| failed.contains(import)) {
             failed.insert(name.clone());
             continue;
         }
-        let file = with_public_imports(file, files);
+        let file = FileDescriptorProto { dependency: imports, public_dependency: Vec::new(), ..file.clone() };
         let added = catch_unwind(AssertUnwindSafe(|| pool.add_file_descriptor_proto(file)));
         let problem = match added {
             Ok(Ok(())) => continue,
@@ -196,8 +197,20 @@ fn resolve(files: &Parsed, order: &[String]) -> Result<DescriptorPool, Vec<Schem
     if problems.is_empty() { Ok(pool) } else { Err(problems) }
 }
 
-/// Imports directly what the imports import publicly.
-fn with_public_imports(file: &FileDescriptorProto, files: &Parsed) -> FileDescriptorProto {
+/// What each file imports. Where each imports the one before publicly, that is the square of their number.
+fn imports_of_all(files: &Parsed) -> Result<BTreeMap<String, Vec<String>>, Vec<SchemaProblem>> {
+    let (mut imports, mut n_imports) = (BTreeMap::new(), 0_usize);
+    for (name, file) in files {
+        let of_file = with_public_imports(file, files);
+        n_imports = n_imports.saturating_add(of_file.len());
+        limits::check_imports(n_imports).map_err(|problem| vec![problem])?;
+        imports.insert(name.clone(), of_file);
+    }
+    Ok(imports)
+}
+
+/// The imports of a file, and directly what these import publicly.
+fn with_public_imports(file: &FileDescriptorProto, files: &Parsed) -> Vec<String> {
     let mut dependency = file.dependency.clone();
     let mut seen: BTreeSet<String> = dependency.iter().cloned().collect();
     let mut next = 0;
@@ -210,7 +223,7 @@ fn with_public_imports(file: &FileDescriptorProto, files: &Parsed) -> FileDescri
         dependency.extend(new);
         next += 1;
     }
-    FileDescriptorProto { dependency, public_dependency: Vec::new(), ..file.clone() }
+    dependency
 }
 
 /// The resolved files. Their own bytes hold the options that generated types would drop.

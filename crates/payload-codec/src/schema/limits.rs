@@ -30,7 +30,8 @@ const ALL_NAMES_BYTES: usize = 64 * 1024 * 1024;
 const IMPORTS: usize = 200_000;
 /// Of the name of a file, bytes.
 pub const FILE_NAME_BYTES: usize = 1_024;
-/// Brackets within brackets of a source. `protoc` gives up on messages at 32 levels; values of options may go deeper.
+/// Brackets within brackets of a source, and parts of a name in it. `protoc` gives up on messages at 32 levels; values of
+/// options may go deeper, and the name of an option has a part for each level.
 pub const SOURCE_DEPTH: usize = 100;
 
 /// What exceeds its bound, if anything does.
@@ -44,11 +45,16 @@ pub fn check(set: &RawSet) -> Result<(), SchemaProblem> {
         file.message_type.iter().for_each(|message| count.message(message, scope));
     }
     bound("files", set.file.len(), FILES)?;
-    bound("imports", count.imports, IMPORTS)?;
+    check_imports(count.imports)?;
     bound("bytes of names", count.names, ALL_NAMES_BYTES)?;
     bound("types", count.types, TYPES)?;
     bound("fields and values of enums", count.members, MEMBERS)?;
     bound("reserved or extension ranges in one type", count.ranges, RANGES)
+}
+
+/// Refuses more imports of all files together than are read.
+pub fn check_imports(found: usize) -> Result<(), SchemaProblem> {
+    bound("imports", found, IMPORTS)
 }
 
 fn bound(what: &str, found: usize, most: usize) -> Result<(), SchemaProblem> {

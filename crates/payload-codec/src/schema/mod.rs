@@ -30,7 +30,7 @@ mod well_known;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use prost::Message;
 use prost_reflect::{DescriptorPool, MessageDescriptor};
@@ -53,8 +53,8 @@ pub use well_known::well_known_message;
 pub struct Schema {
     hash: String,
     pool: DescriptorPool,
-    /// Names of the files it describes itself.
-    files: BTreeSet<String>,
+    /// The files it describes itself, each with its package.
+    files: BTreeMap<String, String>,
     missing_files: BTreeMap<String, String>,
     missing_types: BTreeMap<String, String>,
     faults: Vec<SchemaProblem>,
@@ -83,7 +83,7 @@ impl Schema {
         let set = RawSet::decode(bytes).map_err(|error| vec![no_set(&error)])?;
         let Built { pool, files, missing_files, missing_types, faults } = build(set)?;
         let mut types: Vec<String> = messages(&pool)
-            .filter(|message| files.contains(message.parent_file().name()))
+            .filter(|message| files.contains_key(message.parent_file().name()))
             .map(|message| message.full_name().to_owned())
             .collect();
         types.sort();
@@ -100,8 +100,8 @@ impl Schema {
         &self.hash
     }
 
-    /// Names of the files it describes, as imports name them; well-known ones not among them.
-    pub const fn files(&self) -> &BTreeSet<String> {
+    /// The files it describes, as imports name them, each with its package; well-known ones not among them.
+    pub const fn files(&self) -> &BTreeMap<String, String> {
         &self.files
     }
 

@@ -10,20 +10,31 @@ struct Code<'a> {
     rest: std::iter::Peekable<std::str::CharIndices<'a>>,
 }
 
-/// Refuses brackets within brackets without end, which would be followed by recursion.
+/// Refuses brackets within brackets and names without end, which would be followed by recursion.
 pub fn check_depth(text: &str) -> Result<(), SchemaProblem> {
-    let mut depth = 0_usize;
+    let (mut depth, mut parts) = (0_usize, 0_usize);
     for (at, c) in Code::of(text) {
         match c {
             '{' | '[' | '<' | '(' => depth = depth.saturating_add(1),
             '}' | ']' | '>' | ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > SOURCE_DEPTH {
-            let (line, column) = place(text, at);
-            let what = format!("Brackets stand more than {SOURCE_DEPTH} deep within each other.");
-            return Err(SchemaProblem::new(what, "Nest less.").at(line, column));
-        }
+        // `(acme.rule).limits.max` is one name.
+        parts = match c {
+            '.' => parts.saturating_add(1),
+            '_' | '(' | ')' => parts,
+            c if c.is_alphanumeric() || c.is_whitespace() => parts,
+            _ => 0,
+        };
+        let what = if depth > SOURCE_DEPTH {
+            format!("Brackets stand more than {SOURCE_DEPTH} deep within each other.")
+        } else if parts > SOURCE_DEPTH {
+            format!("A name has more than {SOURCE_DEPTH} parts.")
+        } else {
+            continue;
+        };
+        let (line, column) = place(text, at);
+        return Err(SchemaProblem::new(what, "Nest less.").at(line, column));
     }
     Ok(())
 }
@@ -124,6 +135,10 @@ mod tests {
         let problem = check_depth(&format!("\n {}", deep(SOURCE_DEPTH + 1))).unwrap_err();
         assert_eq!((problem.line, problem.column), (Some(2), Some(SOURCE_DEPTH + 2)));
         assert_eq!(check_depth(&"{}".repeat(10_000)), Ok(()));
+        let named = |n: usize| format!("option (a){} = 1;\n", " .\nb".repeat(n));
+        assert_eq!(check_depth(&named(SOURCE_DEPTH).repeat(3)), Ok(()));
+        let problem = check_depth(&named(SOURCE_DEPTH + 1)).unwrap_err();
+        assert_eq!((problem.line, problem.column), (Some(SOURCE_DEPTH + 1), Some(3)));
     }
 
     #[test]

@@ -23,8 +23,8 @@ const MAX_FAULTY: usize = 20;
 
 pub struct Built {
     pub pool: DescriptorPool,
-    /// Names of the files the set describes, well-known ones not among them.
-    pub files: BTreeSet<String>,
+    /// The files the set describes, each with its package; well-known ones not among them.
+    pub files: BTreeMap<String, String>,
     /// Files that are imported and not there, and the first file that imports each.
     pub missing_files: BTreeMap<String, String>,
     /// Types that are used and not there, and the first file that uses each.
@@ -44,10 +44,10 @@ pub fn build(set: RawSet) -> Result<Built, Vec<SchemaProblem>> {
         let Completed { files: completed, missing } = complete(with_well_known(files.clone()));
         match decode(completed) {
             Ok(pool) => {
-                let own = files.iter().filter(|file| is_own(file));
+                let own = files.into_iter().filter(is_own);
                 return Ok(Built {
                     pool,
-                    files: own.filter_map(|file| file.name.clone()).collect(),
+                    files: own.filter_map(|file| Some((file.name?, file.package.unwrap_or_default()))).collect(),
                     missing_files,
                     missing_types: missing,
                     faults,

@@ -47,6 +47,7 @@ fn acme() -> Vec<Source> {
 fn a_whole_set_is_read_without_a_complaint() {
     let schema = schema("small.binpb");
     assert_eq!((schema.problems(), schema.types().len(), schema.files().len()), (vec![], 73, 8));
+    assert_eq!(schema.files()["acme/texts/v1/texts.proto"], "acme.texts.v1");
     assert!(schema.types().is_sorted());
     assert!(schema.message("google.protobuf.Any").is_some(), "those that come with protobuf");
     assert!(!schema.types().iter().any(|name| name.starts_with("google.protobuf.")), "are not its own");
@@ -208,6 +209,28 @@ fn deep_sources_are_refused_before_they_are_followed() {
     check(format!("option x = {};", nested("{ a: ", "}")), "deep within each other");
     check(format!("message A {{ map<{} x = 1; }}", nested("map<", ">")), "deep within each other");
     check(nested("message A {", "}")[..50 * 11].to_owned(), "a.proto:1:");
+    // The message that it sets is nested as deep as its name is long.
+    let option = format!("option (foo){}.x = 1;", ".a".repeat(100_000));
+    let declared = "import \"google/protobuf/descriptor.proto\";
+        message A { optional A a = 1; optional int32 x = 2; }
+        extend google.protobuf.FileOptions { optional A foo = 50000; }";
+    check(format!("{declared} {option}"), "A name has more than 100 parts");
+}
+
+/// Each imports publicly what it imports itself, and so all that was before it.
+#[test]
+fn imports_of_imports_are_bounded() {
+    let chain = |n: usize| {
+        let source = |n: usize| Source {
+            path: format!("{n}.proto"),
+            text: format!("syntax = \"proto3\"; import public \"{}.proto\";", n.saturating_sub(1)),
+        };
+        let first = Source { path: "0.proto".to_owned(), text: "syntax = \"proto3\";".to_owned() };
+        compile([first].into_iter().chain((1..n).map(source)).collect())
+    };
+    assert!(chain(100).is_ok());
+    let problems = chain(700).unwrap_err();
+    assert!(problems[0].to_string().contains("imports; 200000 are the most"), "{}", problems[0]);
 }
 
 fn a_field(name: &str, number: i32, kind: i32, type_name: Option<&str>) -> RawField {
@@ -531,6 +554,14 @@ fn uploads_are_taken_for_what_they_are() {
     check(vec![upload("a.json", b"{\"file\": []}")], Err("JSON"));
     check(vec![upload("a.txtpb", b"file {\n name: \"a\" }")], Err("text form"));
     check(vec![upload("a.binpb", b"")], Err("empty"));
+    // The length of the first file is the bracket that JSON begins with, or a space before a word of sources.
+    let set = |file: RawFile| RawSet { file: vec![file] }.encode_to_vec();
+    let bracket = set(a_file(&format!("{}.proto", "x".repeat(104)), vec![]));
+    assert!(bracket.starts_with(b"\n{"));
+    check(vec![upload("a.binpb", &bracket)], Ok(Some(&bracket)));
+    let space = set(RawFile { package: Some("p.q.r.s".to_owned()), ..a_file("message.proto", vec![]) });
+    assert!(space.starts_with(b"\n \n\rmessage"));
+    check(vec![upload("", &space)], Ok(Some(&space)));
     check(vec![upload("a.proto", b"\xff\xfe")], Err("not UTF-8"));
     check(vec![], Err("nothing in it"));
 }

@@ -3,12 +3,15 @@
 use std::io::{Cursor, Read};
 
 use flate2::read::GzDecoder;
+use prost::Message;
 use zip::ZipArchive;
 
 use super::{
     compile::compile,
     limits::{self, SOURCE_BYTES},
     problem::SchemaProblem,
+    raw::RawSet,
+    scan,
     source::Source,
 };
 
@@ -121,7 +124,8 @@ fn read_at_most(reader: impl Read, left: &mut usize) -> Result<Vec<u8>, SchemaPr
 
 /// A source by its name, or by how it begins where the name does not say.
 fn is_source(file: &Upload) -> bool {
-    file.name.ends_with(".proto") || (!is_set_name(&file.name) && begins_like_a_source(&file.bytes))
+    let looks_so = || begins_like_a_source(&file.bytes) && !is_set(&file.bytes);
+    file.name.ends_with(".proto") || (!is_set_name(&file.name) && looks_so())
 }
 
 fn begins_like_a_source(bytes: &[u8]) -> bool {
@@ -143,12 +147,19 @@ fn text(file: Upload) -> Result<Source, SchemaProblem> {
     Ok(Source { path, text })
 }
 
+/// Whether the bytes are a set, whatever they begin like: a set begins with a line feed, then come the length of a file and
+/// that of its name, which may be spaces and brackets.
+fn is_set(bytes: &[u8]) -> bool {
+    // One of too many parts is not built to be told from others.
+    scan::check(bytes).is_err() || RawSet::decode(bytes).is_ok()
+}
+
 /// What a set is taken for now and then.
 fn refuse_other_formats(set: &Upload) -> Result<(), SchemaProblem> {
     let text = set.bytes.trim_ascii_start();
     let what = if set.bytes.is_empty() {
         "The file is empty."
-    } else if text.starts_with(b"{") {
+    } else if text.starts_with(b"{") && !is_set(&set.bytes) {
         "This is JSON, not the binary form."
     } else if text.starts_with(b"file {") || text.starts_with(b"file{") || text.starts_with(b"file:") {
         "This is the text form of a set, not the binary one."

@@ -7,6 +7,9 @@ use crate::{json::Node, limits::Limits};
 /// shown in each.
 const SPREAD: usize = 4;
 
+/// More of them, in bytes: the name of a class is shown with each of its objects, which take less than it does.
+const ROOM: usize = 1 << 20;
+
 /// Values and levels that are left.
 pub(super) struct Budget {
     values: usize,
@@ -18,7 +21,7 @@ impl Budget {
     pub fn new(n_bytes: usize, limits: &Limits) -> Self {
         Self {
             values: limits.elements,
-            bytes: n_bytes.saturating_mul(SPREAD).saturating_add(1 << 16),
+            bytes: n_bytes.saturating_mul(SPREAD).saturating_add(ROOM),
             depth: limits.depth,
         }
     }

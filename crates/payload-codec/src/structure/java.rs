@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
             0x72 | 0x7d => {
                 self.at = self.at.saturating_sub(1);
                 let class = self.class()?;
-                Node::pair("#class", Node::text(class.map_or_else(String::new, |class| class.name.clone())))
+                Node::pair("#class", self.name_of(class.as_deref())?)
             }
             0x73 => self.object()?,
             0x74 => self.text(2)?,
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
             0x76 => {
                 let class = self.class()?;
                 self.handles.push(Handle::Other);
-                Node::pair("#class", Node::text(class.map_or_else(String::new, |class| class.name.clone())))
+                Node::pair("#class", self.name_of(class.as_deref())?)
             }
             0x77 => {
                 let n = self.number(1)?;
@@ -111,8 +111,8 @@ impl<'a> Reader<'a> {
                 let class = self.class()?;
                 self.handles.push(Handle::Other);
                 let constant = self.content()?;
-                let name = class.map_or_else(String::new, |class| class.name.clone());
-                Node::object(vec![Member::new("#class", Node::text(name)), Member::new("#enum", constant)])
+                let name = self.name_of(class.as_deref())?;
+                Node::object(vec![Member::new("#class", name), Member::new("#enum", constant)])
             }
             other => return malformed(format!("{other:#04x} at byte {} begins nothing", self.at.saturating_sub(1))),
         };
@@ -128,9 +128,7 @@ impl<'a> Reader<'a> {
                 self.budget.content(text.len())?;
                 Node::text(text)
             }
-            Handle::Class(class) => {
-                Node::pair("#class", Node::text(class.map_or_else(String::new, |class| class.name.clone())))
-            }
+            Handle::Class(class) => Node::pair("#class", self.name_of(class.as_deref())?),
             Handle::Other => Node::pair("#reference", Node::number(number.saturating_sub(FIRST_HANDLE.into()))),
         })
     }
@@ -173,6 +171,13 @@ impl<'a> Reader<'a> {
         };
         self.budget.leave();
         Ok(class)
+    }
+
+    /// The name of a class, which stands there once and is shown at each of its uses.
+    fn name_of(&mut self, class: Option<&Class>) -> Step<Node<'static>> {
+        let name = class.map_or("", |class| class.name.as_str());
+        self.budget.content(name.len())?;
+        Ok(Node::text(name.to_owned()))
     }
 
     fn new_class(&mut self) -> Step<Option<Rc<Class>>> {
@@ -238,7 +243,7 @@ impl<'a> Reader<'a> {
         let class = self.class()?;
         self.handles.push(Handle::Other);
         let Some(class) = class else { return malformed("an object has no class") };
-        let mut members = vec![Member::new("#class", Node::text(class.name.clone()))];
+        let mut members = vec![Member::new("#class", self.name_of(Some(&class))?)];
         let mut data = Vec::new();
         let mut classes = Vec::new();
         let mut next = Some(Rc::clone(&class));

@@ -41,6 +41,18 @@ fn pickles_of_every_protocol() {
 }
 
 #[test]
+fn integers_of_python_have_any_length() {
+    let long = |bytes: &[u8]| [&[0x80, 2, 0x8a, bytes.len() as u8][..], bytes, b"."].concat();
+    let check = |bytes: &[u8], expected: &str| check(bytes, Format::Pickle, expected);
+    check(&long(&[&[0; 16][..], &[1]].concat()), "340282366920938463463374607431768211456");
+    check(&long(&[&[0xff; 64][..], &[0]].concat()), &format!("\"0x{}\"", "f".repeat(128)));
+    check(&long(&[&[0; 69][..], &[0xff]].concat()), &format!("\"-0x1{}\"", "0".repeat(138)));
+    let (digits, long) = ("7".repeat(192), "7".repeat(193));
+    check(format!("]I-{digits}\na.").as_bytes(), &format!("[ -{digits} ]"));
+    check(format!("]L-0{long}L\na.").as_bytes(), &format!("[ \"-{long}\" ]"));
+}
+
+#[test]
 fn a_pickle_is_never_executed() {
     // Its object calls os.system.
     check(
@@ -203,6 +215,39 @@ fn what_is_kept_is_bounded_too() {
     let texts = "a,".repeat(2_000);
     let yaml = format!("---\n{}{texts}{}\n", "&a [".repeat(90), "]".repeat(90));
     assert_eq!(compact(yaml.as_bytes(), Format::Yaml), Err(Unreadable::TooMuch));
+}
+
+/// A name stands there once, and each of its uses would be a copy of it.
+#[test]
+fn names_that_are_used_again_are_counted_each_time() {
+    const NAME: usize = 60_000;
+    const USES: usize = 3_000;
+    let class = |kind: &[u8]| {
+        let name = [&(NAME as u16).to_be_bytes()[..], &vec![b'x'; NAME]].concat();
+        [kind, b"\x72", &name, &[0; 8], b"\x02\0\0\x78\x70"].concat()
+    };
+    let java = |first: &[u8], next: &[u8]| {
+        let n = (USES as u32 + 1).to_be_bytes();
+        [b"\xac\xed\0\x05\x75\x70".as_slice(), &n, &class(first), &next.repeat(USES)].concat()
+    };
+    let handle = b"\x71\0\x7e\0\x01".as_slice();
+    let text = [&[b'X'][..], &(NAME as u32).to_le_bytes(), &vec![b'x'; NAME], &[0x94]].concat();
+    let pickle = [&[0x80, 4][..], &text, &b"h\0h\0\x930".repeat(USES), b"N."].concat();
+    let yaml = format!("%TAG !e! tag:{}\n---\n{}", "x".repeat(NAME), "- !e!a\n".repeat(USES));
+    for (bytes, format) in [
+        (java(&[0x76], handle), Format::Java),
+        (java(&[0x76], &[b"\x76".as_slice(), handle].concat()), Format::Java),
+        (java(&[0x73], &[b"\x73".as_slice(), handle].concat()), Format::Java),
+        (pickle, Format::Pickle),
+        (yaml.into_bytes(), Format::Yaml),
+    ] {
+        assert_eq!(compact(&bytes, format), Err(Unreadable::TooMuch), "{format:?}, {} bytes", bytes.len());
+    }
+    // A list of many small objects is shown all the same.
+    let class = b"\x73\x72\0\x20com.acme.orders.domain.OrderLine\0\0\0\0\0\0\0\x01\x02\0\0\x78\x70";
+    let objects = b"\x73\x71\0\x7e\0\x01".repeat(20_000);
+    let java = [b"\xac\xed\0\x05\x75\x70".as_slice(), &20_001_u32.to_be_bytes(), class, &objects].concat();
+    assert_eq!(compact(&java, Format::Java).unwrap().matches("OrderLine").count(), 20_001);
 }
 
 #[test]

@@ -95,6 +95,13 @@ impl<'a> Reader<'a> {
 
     fn node(&mut self, event: Event<'a>) -> Result<Node<'static>, Unreadable> {
         self.budget.value()?;
+        if let Event::Scalar(_, _, _, Some(tag))
+        | Event::SequenceStart(_, Some(tag))
+        | Event::MappingStart(_, Some(tag)) = &event
+        {
+            // What a handle stands for is said once, for any number of values.
+            self.budget.content(tag.handle.len().saturating_add(tag.suffix.len()))?;
+        }
         let (anchor, tag, node) = match event {
             Event::Alias(anchor) => return self.alias(anchor),
             Event::Scalar(text, style, anchor, tag) => {

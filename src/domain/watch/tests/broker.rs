@@ -32,7 +32,7 @@ fn messages_that_wait_while_we_are_not_connected_are_told_elsewhere() {
     for _ in 0..30 {
         let at = Timestamp::from_seconds(BEGIN + story.now);
         let queues = [own(OBITUARIES, 5)];
-        let poll = Poll { at, queues: Some(&queues), feeds: None, is_consuming: false, overdue: None };
+        let poll = Poll { begun: at, at, queues: Some(&queues), feeds: None, is_consuming: false, overdue: None };
         assert_eq!(story.watch.observe(&story.settings, &poll), []);
         story.now += 30;
     }

@@ -27,6 +27,8 @@ fn settings() -> Settings {
         growing_for: minutes(10),
         lags_for: minutes(5),
         queues: Globs::new(&["texts.*".to_owned(), "dlo.*".to_owned()]),
+        vhost: "/".to_owned(),
+        dead_letter_exchange: "dlx".to_owned(),
         dead_letter_queue: DEAD_LETTERS.to_owned(),
         obituary_queue: OBITUARIES.to_owned(),
     }
@@ -41,17 +43,20 @@ struct Story {
     settings: Settings,
     watch: BrokerWatch,
     now: u64,
+    /// How many seconds a look takes.
+    looking: u64,
     told: Vec<(u64, Change)>,
 }
 
 impl Story {
     fn new() -> Self {
-        Self { settings: settings(), watch: BrokerWatch::default(), now: 0, told: Vec::new() }
+        Self { settings: settings(), watch: BrokerWatch::default(), now: 0, looking: 0, told: Vec::new() }
     }
 
     fn poll(&mut self, queues: Option<&[QueueLevel]>, overdue: Option<Duration>) {
         let at = Timestamp::from_seconds(BEGIN + self.now);
-        let poll = Poll { at, queues, feeds: None, is_consuming: true, overdue };
+        let begun = at.minus(Duration::from_secs(self.looking));
+        let poll = Poll { begun, at, queues, feeds: None, is_consuming: true, overdue };
         let changes = self.watch.observe(&self.settings, &poll);
         self.told.extend(changes.into_iter().map(|change| (self.now, change)));
     }

@@ -127,6 +127,19 @@ fn a_clock_that_jumps_and_a_machine_that_sleeps_raise_nothing() {
     }
 }
 
+/// As where there are very many queues.
+#[test]
+fn looks_that_take_longer_than_the_interval_watch_all_the_time() {
+    let mut story = Story { looking: 25, ..Story::new() };
+    story.settings.interval = Duration::from_secs(10);
+    story.poll(Some(&[level("texts.persist", Some(1))]), None);
+    for _ in 0..27 {
+        story.now += 35;
+        story.poll(Some(&[level("texts.persist", Some(0))]), None);
+    }
+    story.check(&[(15, true, NoConsumers)]);
+}
+
 #[test]
 fn a_restart_forgets_nothing_and_tells_nothing_twice() {
     let mut story = Story::new();

@@ -63,7 +63,8 @@ fn hasty() -> Settings {
 
 fn observe(watch: &mut BrokerWatch, poll: &RandomPoll) -> Vec<Change> {
     let queues = poll.queues.as_deref();
-    let poll = Poll { at: poll.at, queues, feeds: None, is_consuming: poll.is_consuming, overdue: poll.overdue };
+    let (at, is_consuming, overdue) = (poll.at, poll.is_consuming, poll.overdue);
+    let poll = Poll { begun: at, at, queues, feeds: None, is_consuming, overdue };
     watch.observe(&hasty(), &poll)
 }
 
@@ -152,7 +153,8 @@ fn a_look_at_which_nothing_is_told_changes_nothing_that_is_reported() {
         let mut at = watch.polled_at.unwrap_or_default();
         for _ in 0..100 {
             at = at.plus(Duration::from_secs(30));
-            let poll = Poll { at, queues: Some(&blind), feeds: None, is_consuming: true, overdue: None };
+            let queues = Some(&blind[..]);
+            let poll = Poll { begun: at, at, queues, feeds: None, is_consuming: true, overdue: None };
             let changes = watch.observe(&hasty(), &poll);
             assert!(changes.iter().all(|change| change.concern().kind() == Unreachable), "{changes:?}");
         }

@@ -8,7 +8,7 @@ use payload_codec::schema::{Schema, differences};
 use super::{Catalogue, SchemaVersion};
 use crate::domain::{
     actor::Actor,
-    schema::{SchemaId, SchemaRecord, SchemaSource},
+    schema::{SchemaId, SchemaRecord, SchemaSource, packaged},
 };
 
 fn schema(name: &str) -> Schema {
@@ -23,7 +23,7 @@ fn version(n: u128, schema: Schema, superseded_by: Option<u128>) -> SchemaVersio
         name: n.to_string(),
         hash: schema.hash().to_owned(),
         source: SchemaSource::Upload,
-        files: schema.files().clone(),
+        files: packaged(schema.files()),
         size: 0,
         uploaded_at: Timestamp::from_micros(i64::try_from(n).unwrap()),
         uploaded_by: Actor::local(),

@@ -11,7 +11,7 @@ use payload_codec::{
 };
 
 use super::{
-    hiding::Names,
+    hiding::{Names, WRITTEN, text_of},
     inner_text::{LEVELS, inner},
 };
 use crate::domain::disclosure::HiddenValues;
@@ -57,7 +57,7 @@ impl<'n> Hidden<'n> {
             }
             (Kind::Object(open), Kind::Object(shown)) => {
                 for (open, shown) in open.iter().zip(shown) {
-                    self.is_raw |= open.key.starts_with('#') && open.value != shown.value;
+                    self.is_raw |= open.key.starts_with('#') && open.key != WRITTEN && open.value != shown.value;
                     self.compare(&open.value, &shown.value, levels);
                 }
             }
@@ -74,7 +74,11 @@ impl<'n> Hidden<'n> {
                 self.collect_within(text, levels);
             }
             Kind::Array(nodes) => nodes.iter().for_each(|node| self.collect(node, levels)),
-            Kind::Object(members) => members.iter().for_each(|member| self.collect(&member.value, levels)),
+            Kind::Object(members) => {
+                // Elsewhere bytes may be quoted as the text that they spell.
+                self.values.extend(text_of(node).map(Cow::into_owned));
+                members.iter().for_each(|member| self.collect(&member.value, levels));
+            }
             Kind::Null | Kind::Bool(_) => {}
         }
     }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use payload_codec::{
-    json::{Kind, Node},
+    json::{Kind, Member, Node},
     message::MASK,
 };
 use wildmatch::WildMatch;
@@ -21,6 +22,9 @@ pub(crate) struct Names {
 
 /// Fields that hold the arguments of a call.
 const ARGUMENTS: [&str; 4] = ["args", "kwargs", "data", "command"];
+
+/// What a class of Java has written by itself. Maps write a key, then its value, and so on.
+pub(super) const WRITTEN: &str = "#data";
 
 impl Names {
     pub fn new(patterns: &[String]) -> Self {
@@ -64,50 +68,80 @@ impl Names {
     }
 
     /// Replaces the values of matching members, at any depth, and texts that hold such members, and says whether there were
-    /// any. A path has no indexes. What is hidden already keeps its mark.
+    /// any. A path has no indexes. What is hidden already keeps its mark. Keys that are bytes have the names that these spell.
     pub fn hide(&self, node: &mut Node<'_>) -> bool {
         self.hide_within(node, LEVELS)
     }
 
     /// The same, where texts within texts are read so many times.
     pub(super) fn hide_within(&self, node: &mut Node<'_>, levels: usize) -> bool {
-        !self.is_empty() && self.hide_in(node, &mut String::new(), levels)
+        !self.is_empty() && self.hide_in(node, &mut Place { path: String::new(), is_whole: levels == LEVELS, levels })
     }
 
-    fn hide_in(&self, node: &mut Node<'_>, path: &mut String, levels: usize) -> bool {
+    fn hide_in(&self, node: &mut Node<'_>, place: &mut Place) -> bool {
         let mut hides = false;
         match &mut node.kind {
             Kind::Array(nodes) => {
                 for node in nodes {
-                    hides |= self.hide_in(node, path, levels);
+                    hides |= self.hide_in(node, place);
                 }
             }
             Kind::Object(members) => {
                 for member in members {
-                    let outer = path.len();
-                    if outer > 0 {
-                        path.push('.');
-                    }
-                    path.push_str(&member.key);
-                    if is_mark(&member.value) {
-                        // A message of a type has a number behind it.
-                    } else if self.hides_member(&member.key, path, levels < LEVELS) {
-                        member.value = Node::text(MASK);
-                        hides = true;
-                    } else {
-                        hides |= self.hide_in(&mut member.value, path, levels);
-                    }
-                    path.truncate(outer);
+                    hides |= self.hide_member(member, place);
                 }
             }
             Kind::Text(text) => {
-                if self.are_within(text, levels) {
+                if self.are_within(text, place.levels) {
                     *text = Cow::Borrowed(MASK);
                     hides = true;
                 }
             }
             Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
         }
+        hides
+    }
+
+    fn hide_member(&self, member: &mut Member<'_>, place: &mut Place) -> bool {
+        // A message of a type has a number behind it.
+        if is_mark(&member.value) {
+            return false;
+        }
+        let name = spelled_key(&member.key);
+        let outer = place.enter(name.as_deref().unwrap_or(&member.key));
+        let is_hidden = place.path.len() > LONGEST_PATH
+            || self.hides_member(&member.key, &place.path, !place.is_whole)
+            || name.is_some_and(|name| self.hides_member(&name, &place.path, !place.is_whole));
+        let hides = if is_hidden {
+            member.value = Node::text(MASK);
+            true
+        } else if member.key == WRITTEN
+            && let Kind::Array(nodes) = &mut member.value.kind
+        {
+            self.hide_in_written(nodes, place)
+        } else {
+            self.hide_in(&mut member.value, place)
+        };
+        place.path.truncate(outer);
+        hides
+    }
+
+    /// Where its paths begin is not known, as the names of a map are among its values.
+    fn hide_in_written(&self, nodes: &mut [Node<'_>], place: &mut Place) -> bool {
+        let was_whole = place.is_whole;
+        place.is_whole = false;
+        let (mut hides, mut is_hidden) = (false, false);
+        for node in nodes {
+            let is_next_hidden = text_of(node).is_some_and(|name| self.hides_member(&name, &name, true));
+            if is_hidden {
+                *node = Node::text(MASK);
+                hides = true;
+            } else {
+                hides |= self.hide_in(node, place);
+            }
+            is_hidden = is_next_hidden;
+        }
+        place.is_whole = was_whole;
         hides
     }
 
@@ -142,6 +176,52 @@ impl Names {
     }
 }
 
+/// What stands deeper is hidden: nobody has named it, and to compare each of thousands of such paths takes minutes.
+const LONGEST_PATH: usize = 4096;
+
+/// Where something is that may be hidden.
+struct Place {
+    path: String,
+    /// Whether the path begins where the payload does.
+    is_whole: bool,
+    /// How often texts in it are read.
+    levels: usize,
+}
+
+impl Place {
+    /// One name deeper. The answer is how long the path was.
+    fn enter(&mut self, name: &str) -> usize {
+        let outer = self.path.len();
+        if outer > 0 {
+            self.path.push('.');
+        }
+        self.path.push_str(name);
+        outer
+    }
+}
+
+/// A text, the name of a constant of Java, or what bytes spell.
+pub(super) fn text_of<'n>(node: &'n Node<'_>) -> Option<Cow<'n, str>> {
+    if let Some(text) = node.as_text() {
+        return Some(Cow::Borrowed(text));
+    }
+    let last = node.as_object()?.last()?;
+    match (&*last.key, last.value.as_text()?) {
+        ("#enum", constant) => Some(Cow::Borrowed(constant)),
+        ("#base64", base64) => spelled(base64).map(Cow::Owned),
+        _ => None,
+    }
+}
+
+/// The name that a key of bytes spells: as a key they are the text of their JSON.
+fn spelled_key(key: &str) -> Option<String> {
+    spelled(key.strip_prefix(r##"{ "#base64": ""##)?.strip_suffix(r#"" }"#)?)
+}
+
+fn spelled(base64: &str) -> Option<String> {
+    String::from_utf8(BASE64_STANDARD.decode(base64).ok()?).ok()
+}
+
 fn literals(pattern: &str) -> Vec<String> {
     let last = pattern.rsplit('.').next().unwrap_or_default().to_lowercase();
     last.split(['*', '?']).filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -158,6 +238,15 @@ mod tests {
     use payload_codec::json;
 
     use super::*;
+
+    #[test]
+    fn what_stands_below_a_name_without_end_is_hidden() {
+        let names = Names::new(&["pin".to_owned()]);
+        for (length, hides) in [(LONGEST_PATH - 2, false), (LONGEST_PATH, true)] {
+            let text = format!(r#"{{"{}":{{"a":1}}}}"#, "x".repeat(length));
+            assert_eq!(names.hide(&mut json::read(&text, 10, 100).unwrap()), hides, "{length}");
+        }
+    }
 
     #[test]
     fn a_name_is_hidden_in_any_case() {
@@ -205,6 +294,18 @@ mod tests {
         ] {
             check(shown, false);
         }
+    }
+
+    /// A value of a map may be called as one of its keys is, and a key may be a constant.
+    #[test]
+    fn what_follows_a_name_in_a_map_of_java_is_hidden() {
+        let names = Names::new(&["order.email".to_owned()]);
+        let of = |values: &str| format!(r##"{{"order": {{"#data": ["by", "email", {values}, ["email", "z"]]}}}}"##);
+        let open = of(r##""email", "x", {"#class": "Field", "#enum": "EMAIL"}, 7, "id", {"email": "y"}"##);
+        let mut node = json::read(&open, 100, 10).unwrap();
+        assert!(names.hide(&mut node));
+        let shown = of(r##""•••", "•••", {"#class": "Field", "#enum": "EMAIL"}, "•••", "id", {"email": "•••"}"##);
+        assert_eq!(node, json::read(&shown, 100, 10).unwrap());
     }
 
     /// Each text in a text is read once more, and strings of PHP can be nested as often as there is room.

@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     domain::{
         actor::Actor,
-        schema::{SchemaId, SchemaRecord, SchemaSource},
+        schema::{SchemaId, SchemaRecord, SchemaSource, packaged},
     },
     services::decoding::catalogue::{Catalogue, SchemaVersion},
 };
@@ -30,7 +30,7 @@ fn library_of(schema: Schema, hidden: &[String]) -> Library {
         name: "acme".to_owned(),
         hash: schema.hash().to_owned(),
         source: SchemaSource::Upload,
-        files: schema.files().clone(),
+        files: packaged(schema.files()),
         size: SET.len() as u64,
         uploaded_at: Timestamp::default(),
         uploaded_by: Actor::local(),
@@ -149,6 +149,35 @@ fn names_hide_in_every_format() {
         (true, Some(format!("{{\"a\":[{{\"b\":\"{MASK}\",\"c\":4}}]}}")))
     );
     assert_eq!(hides(b"\x81\xa5email\xa3a@b"), (true, Some(format!("{{\"email\":\"{MASK}\"}}"))));
+}
+
+/// `{"email": "a@x.io", "id": "7"}`, as Java writes a `HashMap`.
+const HASH_MAP: &[u8] = b"\xac\xed\0\x05sr\0\x11java.util.HashMap\x05\x07\xda\xc1\xc3\x16\x60\xd1\x03\0\x02F\0\x0aloadFactorI\0\x09thresholdxp\x3f\x40\0\0\0\0\0\x0cw\x08\0\0\0\x10\0\0\0\x02t\0\x05emailt\0\x06a@x.iot\0\x02idt\0\x017x";
+
+#[test]
+fn names_hide_where_keys_are_values_or_bytes() {
+    let check = |body: &[u8], hidden: &str, expected: &str| {
+        let letter = Letter::new(body);
+        let reading = library(&[hidden]).read(&letter.question(), false);
+        let json: Option<String> = reading.json().map(|json| json.split_whitespace().collect());
+        assert_eq!(json.as_deref(), Some(expected), "{hidden}");
+        assert_eq!(reading.hides, expected.contains(MASK), "{hidden}");
+        let quoted = reading.hidden_values.scrub("no a@x.io in loadFactor");
+        assert_eq!(quoted, if reading.hides { "no ••• in loadFactor" } else { "no a@x.io in loadFactor" }, "{hidden}");
+    };
+    let of_java = |email: &str, id: &str| {
+        format!(
+            r##"{{"#class":"java.util.HashMap","loadFactor":0.75,"threshold":12,"#data":[{{"#base64":"AAAAEAAAAAI="}},"email","{email}","id","{id}"]}}"##
+        )
+    };
+    check(HASH_MAP, "e?ail", &of_java(MASK, "7"));
+    check(HASH_MAP, "customer.EMAIL", &of_java(MASK, "7"));
+    check(HASH_MAP, "mail", &of_java("a@x.io", "7"));
+    let of_bytes = |email: &str| format!(r##"{{"{{\"#base64\":\"ZW1haWw=\"}}":{email}}}"##);
+    let masked = of_bytes(&format!("\"{MASK}\""));
+    check(b"\x80\x04}C\x05emailC\x06a@x.ios.", "email", &masked);
+    check(b"\x80\x04}C\x05emailC\x06a@x.ios.", "mail", &of_bytes(r##"{"#base64":"YUB4Lmlv"}"##));
+    check(b"\x81\xc4\x05email\xa6a@x.io", "email", &masked);
 }
 
 #[test]

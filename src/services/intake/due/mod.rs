@@ -3,15 +3,16 @@
 //! A process that dies in between has sent some twice then, under the same `dlo-id`.
 
 mod batch;
+mod storing;
 
 use std::{collections::BTreeSet, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
-use failure_conventions::{Failure, dlo_queues, may_have_own_retries};
+use failure_conventions::{Failure, dlo_queues, expiry, may_have_own_retries};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use batch::Batch;
+use batch::{Batch, Parcel};
 
 use super::{Intake, briefly::PATIENCE, paused, publisher::Publisher};
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
         letter::LetterId,
         lifecycle::recognition::OWN_RETRIES,
         queue_pause::is_paused,
-        retry::{Destination, OutgoingRetry},
+        retry::{Destination, EXPIRED, OutgoingRetry},
     },
     metrics::RetryKind,
     rabbitmq::{
@@ -35,7 +36,8 @@ use crate::{
 pub(crate) const WORKERS: usize = 2;
 /// How often it is looked whether somebody else has begun to have messages wait in this broker.
 const LOOK: Duration = Duration::from_secs(10 * 60);
-/// How soon an obituary is published again that could not be, and the database asked again that did not answer.
+/// How soon an obituary is tried again that could neither be published nor stored, and the database asked again that did not
+/// answer.
 const PAUSE: Duration = Duration::from_secs(5);
 /// How much longer a message waits whose queue is full, or cannot be had.
 const FULL: Duration = Duration::from_secs(60);
@@ -92,6 +94,8 @@ enum Then {
     Again(OutgoingRetry),
     /// Not before that time.
     Later(OutgoingRetry, Instant),
+    /// To the database, as RabbitMQ does not take it.
+    Here(OutgoingRetry),
 }
 
 impl Due<'_> {
@@ -146,28 +150,27 @@ impl Due<'_> {
     /// Takes the messages out of a bundle. What is none becomes a letter, which needs attention.
     fn open(&self, delivery: Delivery, batch: &mut Batch) {
         let Delivery { tag, message, .. } = delivery;
-        let retries = unpack(&message).or_else(|why| {
+        let retries = unpack(&message).unwrap_or_else(|why| {
             let id = ids::letter(self.intake.clock.now());
             tracing::warn!(letter.id = %id, why = %why, "unexpected message in a delay queue");
-            let obituary = outgoing::obituary(id, &message, &Failure::default(), self.target());
-            outgoing::check(&obituary).map(|()| vec![self.obituary(id, obituary)])
+            vec![self.obituary(id, outgoing::obituary(id, &message, &Failure::default(), self.target()))]
         });
-        match retries {
-            Ok(retries) => batch.add(tag, retries),
-            Err(why) => tracing::error!(why, "it cannot become an obituary, and stays in {}", dlo_queues::DUE),
-        }
+        batch.add(tag, retries);
     }
 
-    /// Has what would go to a queue that is not allowed, or whose framework retries by itself, wait for a user, and what would
-    /// go to a paused one wait on.
+    /// Has what would go to a queue that is not allowed, or whose framework retries by itself, wait for a user, and so what its
+    /// consumer would drop by now. What would go to a paused queue waits on.
     async fn hold(&self, batch: &mut Batch) {
         let (pauses, own_retries) = tokio::join!(paused::pauses(self.intake), self.own_retries(batch));
-        for (_, retry) in batch.parcels.iter_mut().filter(|(_, retry)| retry.destination.queue != self.target()) {
+        let now = self.intake.clock.now();
+        for (_, retry) in batch.parcels.iter_mut().filter(|(_, retry)| !self.is_obituary(retry)) {
             let queue = &retry.destination.queue;
             if let Err(why) = self.intake.limits.targets.check(queue) {
-                *retry = self.given_up(retry.clone(), &why);
+                *retry = self.given_up(retry, &why);
             } else if may_have_own_retries(&retry.message) && own_retries.contains(queue) {
-                *retry = self.given_up(retry.clone(), OWN_RETRIES);
+                *retry = self.given_up(retry, OWN_RETRIES);
+            } else if expiry::at(&retry.message).is_some_and(|at| at <= now) {
+                *retry = self.given_up(retry, EXPIRED);
             } else if is_paused(&pauses, &self.intake.broker, queue) {
                 *retry = self.later(retry.clone(), PAUSED);
             }
@@ -205,6 +208,11 @@ impl Due<'_> {
     }
 
     async fn send_once(&mut self, batch: &mut Batch) {
+        // RabbitMQ would close the connection over them.
+        let is_unfit = |(_, retry): &mut Parcel| self.is_obituary(retry) && outgoing::check(&retry.message).is_err();
+        for parcel in batch.parcels.extract_if(.., is_unfit).collect::<Vec<Parcel>>() {
+            self.store(parcel, batch).await;
+        }
         let (tags, retries): (Vec<u64>, Vec<OutgoingRetry>) = mem::take(&mut batch.parcels).into_iter().unzip();
         let outcomes = self.publisher.publish(&retries).await;
         for ((tag, retry), outcome) in tags.into_iter().zip(retries).zip(outcomes) {
@@ -212,21 +220,45 @@ impl Due<'_> {
                 Then::Sent => batch.sent(tag),
                 Then::Again(retry) => batch.parcels.push((tag, retry)),
                 Then::Later(retry, until) => batch.put_aside((tag, retry), until),
+                Then::Here(retry) => self.store((tag, retry), batch).await,
+            }
+        }
+    }
+
+    async fn store(&self, parcel: Parcel, batch: &mut Batch) {
+        let (tag, obituary) = &parcel;
+        match storing::store(self.intake, obituary).await {
+            Ok(()) => batch.sent(*tag),
+            Err(error) => {
+                tracing::error!(letter.id = %obituary.id, error = %error, "an obituary cannot be stored yet");
+                batch.put_aside(parcel, Instant::now() + PAUSE);
             }
         }
     }
 
     fn next_step(&self, retry: OutgoingRetry, outcome: PublishOutcome) -> Then {
         match outcome {
-            PublishOutcome::Confirmed => Then::Sent,
+            PublishOutcome::Confirmed => {
+                self.measure(&retry.destination);
+                Then::Sent
+            }
             PublishOutcome::Unknown | PublishOutcome::NotSent => Then::Again(retry),
             PublishOutcome::Settling(until) => Then::Later(at_once(retry), until),
+            // It waits unacknowledged, as nobody else could send it either.
+            PublishOutcome::Forbidden(_) => Then::Later(retry, Instant::now() + PAUSE),
             PublishOutcome::Full(_) => Then::Again(self.later(retry, FULL)),
-            PublishOutcome::Failed(why) if retry.destination.queue == self.target() => {
-                tracing::error!(letter.id = %retry.id, why, "an obituary cannot be published yet");
-                Then::Later(retry, Instant::now() + PAUSE)
+            PublishOutcome::Failed(why) if self.is_obituary(&retry) => {
+                tracing::warn!(letter.id = %retry.id, why, "an obituary cannot be published, and is stored");
+                Then::Here(retry)
             }
-            PublishOutcome::Failed(why) => Then::Again(self.given_up(retry, &why)),
+            PublishOutcome::Failed(why) => Then::Again(self.given_up(&retry, &why)),
+        }
+    }
+
+    /// Counts what was sent back: neither an obituary nor what waits on.
+    fn measure(&self, Destination { queue, wait, .. }: &Destination) {
+        if wait.is_none() && queue != self.target() {
+            self.intake.metrics.retried(&self.intake.broker, queue, RetryKind::Automatic);
         }
     }
 
@@ -236,14 +268,9 @@ impl Due<'_> {
     }
 
     /// An obituary of what cannot be brought to its queue.
-    fn given_up(&self, retry: OutgoingRetry, why: &str) -> OutgoingRetry {
-        let OutgoingRetry { id, destination: Destination { queue, .. }, reason, message } = &retry;
+    fn given_up(&self, retry: &OutgoingRetry, why: &str) -> OutgoingRetry {
+        let OutgoingRetry { id, destination: Destination { queue, .. }, reason, message } = retry;
         let obituary = outgoing::undeliverable(*id, message, queue, *reason, why, self.target());
-        if let Err(obstacle) = outgoing::check(&obituary) {
-            let target = self.target();
-            tracing::error!(letter.id = %id, queue.name = queue, why, obstacle, "retry failed; cannot move it to {target}");
-            return self.later(retry, FULL);
-        }
         tracing::warn!(letter.id = %id, queue.name = queue, why, "a retry failed; the message is stored as open");
         self.intake.metrics.retry_failed(&self.intake.broker, queue, RetryKind::Automatic);
         self.obituary(*id, obituary)
@@ -251,6 +278,10 @@ impl Due<'_> {
 
     fn obituary(&self, id: LetterId, message: Message) -> OutgoingRetry {
         OutgoingRetry { id, destination: Destination::straight_to(self.target()), reason: Reason::Unknown, message }
+    }
+
+    fn is_obituary(&self, retry: &OutgoingRetry) -> bool {
+        retry.destination.queue == self.target()
     }
 
     fn target(&self) -> &str {

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::formats;
 use crate::web::error::{
+    MOST_FAULTS,
     codes::FaultCode,
     fault::{Fault, NO_NUL, Place},
 };
@@ -39,7 +40,7 @@ impl BodySchema {
         }))
     }
 
-    /// Everything that is wrong with a body.
+    /// Everything that is wrong with a body, as far as it is told.
     pub fn faults(&self, body: &Value) -> Vec<Fault> {
         let mut check = Check { schema: self, steps: Vec::new(), faults: Vec::new() };
         check.value(&self.root, body);
@@ -105,10 +106,14 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn fault(&mut self, code: FaultCode, detail: impl ToString) {
-        self.faults.push(Fault::new(Place::Body(self.steps.clone()), code, detail));
+        self.faults.push(Fault::new(Place::of_steps(&self.steps), code, detail));
     }
 
+    /// Looks at nothing more once there is more than is told.
     fn within(&mut self, step: &str, check: impl FnOnce(&mut Self)) {
+        if self.faults.len() > MOST_FAULTS {
+            return;
+        }
         self.steps.push(step.to_owned());
         check(self);
         self.steps.pop();
@@ -343,5 +348,16 @@ mod tests {
         check(json!({"name": "a", "part": {"is_new": 1}}), &["type part.is_new: it takes true or false"]);
         check(json!({"name": "a", "part": 7}), &["type part: it takes an object, or null"]);
         check(json!({"name": "a\0"}), &["format name: it holds a NUL character (U+0000), which no text here can have"]);
+    }
+
+    /// Each takes some hundred bytes of memory, and two of a body are enough for one.
+    #[test]
+    fn no_more_is_found_than_is_told() {
+        let n_faults = |body: Value| BodySchema::of::<Order>().faults(&body).len();
+        assert_eq!(n_faults(json!({"name": "a", "ids": vec![1; 100_000]})), MOST_FAULTS + 1);
+        let unknown: Map<String, Value> = (0..100_000).map(|n| (n.to_string(), Value::Null)).collect();
+        assert!((MOST_FAULTS..MOST_FAULTS + 3).contains(&n_faults(unknown.into())));
+        let parts = vec![json!({"is_new": 1, "is_old": 1}); 100_000];
+        assert!((MOST_FAULTS..MOST_FAULTS + 3).contains(&n_faults(json!({"name": "a", "parts": parts}))));
     }
 }

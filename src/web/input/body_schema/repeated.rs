@@ -11,12 +11,14 @@ use serde_json::Value;
 
 use super::BodySchema;
 use crate::web::error::{
+    MOST_FAULTS,
     codes::FaultCode,
     fault::{Fault, Place},
 };
 
 impl BodySchema {
-    /// Names that are given more than once, in objects that are described. What is no JSON is looked at as far as it is.
+    /// Names that are given more than once, in objects that are described, as far as they are told. What is no JSON is
+    /// looked at as far as it is.
     pub fn repeated(&self, body: &[u8]) -> Vec<Fault> {
         let mut faults = Vec::new();
         let described = Described { schema: self, of: &self.root, steps: &mut Vec::new(), faults: &mut faults };
@@ -94,8 +96,8 @@ impl<'de> Visitor<'de> for Described<'_> {
         let (mut seen, of) = (HashSet::new(), self.of);
         while let Some(name) = fields.next_key::<String>()? {
             self.within(name.clone(), field_of(of, &name), |field| {
-                if seen.contains(&name) {
-                    let place = Place::Body(field.steps.clone());
+                if seen.contains(&name) && field.faults.len() <= MOST_FAULTS {
+                    let place = Place::of_steps(field.steps);
                     field.faults.push(Fault::new(place, FaultCode::Repeated, "it is given more than once"));
                 }
                 fields.next_value_seed(field)
@@ -144,5 +146,7 @@ mod tests {
         check(r#"{"payload": {"a": 1, "a": 2}, "name": 1e999, "name": 1}"#, &["/name"]);
         check(r#"{"name": 1, "name": 2, "#, &["/name"]);
         check("[1, 2", &[]);
+        let often = format!(r#"{{{}"name": 1}}"#, r#""name": 1, "#.repeat(100_000));
+        assert_eq!(BodySchema::of::<Body>().repeated(often.as_bytes()).len(), MOST_FAULTS + 1);
     }
 }

@@ -5,7 +5,10 @@ use std::time::Duration;
 use amqp_message::{death::Reason, field::FieldValue, message::Message};
 use dead_letter_office::{
     clock::Clock,
-    domain::{letter::LetterId, retry::Destination},
+    domain::{
+        letter::LetterId,
+        retry::{Destination, OutgoingRetry},
+    },
     rabbitmq::{ConsumingSession, PublishOutcome, names},
     services::intake::IntakeSource,
 };
@@ -124,6 +127,46 @@ async fn what_is_no_bundle_becomes_an_obituary() {
     vhost.await_depth(dlo_queues::DUE, 0).await;
 }
 
+/// RabbitMQ takes and delivers what fills its frame so far that nothing can be added. There is one more than all who consume
+/// them get at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_become_an_obituary_holds_up_nothing() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let service = Service::start(&vhost, "orders").await;
+    let mut message = Message { body: b"something else".into(), ..Message::default() };
+    // With room for what a queue adds to each delivery, which is not sent on.
+    message.headers.set("long", FieldValue::LongString(vec![b'x'; 130_970]));
+    let here = Destination::straight_to(dlo_queues::DUE);
+    let of_somebody = || OutgoingRetry { message: message.clone(), ..outgoing(&here, &Message::default()) };
+    let window = (0..41).map(|_| of_somebody()).collect();
+    assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 41]);
+    sender.deliver(&orders().after(SHORT, now()), "body").await;
+    assert_eq!(service.work().await.data, b"body");
+    sender.returns.await_letters(41).await;
+    let kept = sender.returns.messages().await.remove(0);
+    assert_eq!((kept.body, kept.headers.get("long")), (message.body.clone(), message.headers.get("long")));
+    vhost.await_depth(dlo_queues::DUE, 0).await;
+}
+
+/// As where its queue was paused for long, or dlo was not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_its_consumer_would_drop_by_now_becomes_an_obituary() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    vhost.declare_queue("orders", json!({})).await;
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
+    let body = r#"{"actor_name":"a","queue_name":"orders","message_timestamp":1000,"options":{"max_age":1}}"#;
+    sender.deliver(&orders().after(SHORT, now()), body).await;
+    let obituary = obituaries.next().await;
+    assert_eq!(obituary.body, body.as_bytes());
+    let why = error(&obituary);
+    assert!(why.contains("it has expired"), "{why}");
+    assert_eq!(vhost.depth("orders").await, 0);
+}
+
 /// Waits until so many messages for `orders` wait for another minute, and nothing else is due.
 async fn await_another_minute(vhost: &Vhost, messages: usize) {
     let later = names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
@@ -147,7 +190,11 @@ async fn what_cannot_be_published_any_more_holds_up_nothing() {
     assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 3]);
     // The first was on its way when the connection was closed, so it may come twice.
     while service.work().await.data != b"1" {}
-    await_another_minute(&vhost, 1).await;
+    let letter = sender.returns.await_letter().await;
+    assert_eq!((letter.summary.queue.as_deref(), &*letter.message.body), (Some("orders"), &b"poison"[..]));
+    let why = letter.summary.error_message.unwrap();
+    assert!(why.contains("could not be sent back"), "{why}");
+    vhost.await_depth(dlo_queues::DUE, 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

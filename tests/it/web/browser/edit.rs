@@ -15,12 +15,25 @@ async fn a_message_is_mended_while_the_page_watches() {
     let id = desk.receive(fresh("orders", 5).body("{\n  \"state\": \"payed\",\n  \"n\": 1\n}")).await;
     let plain = desk.receive(fresh("orders", 6).body("by hand")).await;
     let Some(scene) = Scene::over(&desk).await else { return };
+    new_headers_have_rows_up_to_the_last_that_is_read(&scene, id).await;
     it_is_opened_by_a_key(&scene, id).await;
     changes_and_mistakes_are_seen_by_themselves(&scene).await;
     what_was_typed_is_not_left_without_a_question(&scene, id).await;
     the_copy_is_sent(&scene, &desk, id).await;
     scene.check_quiet().await;
     it_works_without_scripts(&scene, &desk, plain).await;
+}
+
+async fn new_headers_have_rows_up_to_the_last_that_is_read(scene: &Scene, id: LetterId) {
+    const FILL: &str = "for (let n = 0; n < 60; n += 1) {
+        const value = [...document.querySelectorAll('[data-new-header] input')].at(-1);
+        value.value = n;
+        value.dispatchEvent(new Event('input', { bubbles: true }));
+    }";
+    scene.open(&format!("/letters/{id}/edit")).await;
+    scene.ask(FILL).await;
+    scene.counts("[data-new-header]", 50).await;
+    scene.ask("document.querySelector('#edit').reset()").await;
 }
 
 async fn it_is_opened_by_a_key(scene: &Scene, id: LetterId) {

@@ -4,16 +4,18 @@
 use std::sync::Arc;
 
 use dead_letter_office::domain::letter::LetterId;
+use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, Executor, SqliteConnection};
 
 use super::{
     super::{
         desk::Desk,
-        run::{Running, serve},
+        groups::{alike, group_of},
+        run::{PATIENCE, Running, serve},
     },
     scene::{Scene, letters},
 };
-use crate::support::{browser::Browser, free_port};
+use crate::support::{browser::Browser, free_port, process::wait_until};
 
 const TRY_AGAIN: &str = ".toast-box.is-failed [data-try-again]";
 
@@ -39,6 +41,12 @@ impl Stage {
 
     async fn start(&mut self) {
         self.scene.server = start(&self.desk, self.port).await;
+    }
+
+    /// Changes the database beside the server.
+    async fn alter(&self, statement: &str) {
+        let mut database = SqliteConnection::connect(&self.desk.database_url()).await.unwrap();
+        database.execute(AssertSqlSafe(statement.to_owned())).await.unwrap();
     }
 
     /// Tries again what has failed, once all has that was asked for.
@@ -69,6 +77,8 @@ async fn a_server_that_is_gone_slow_or_ill_is_told_and_nothing_entered_is_lost()
     a_form_that_leads_to_another_page_keeps_it_too(&mut stage).await;
     a_slow_answer_is_waited_for_in_sight(&stage).await;
     a_failure_of_the_server_can_be_tried_again(&stage).await;
+    what_a_page_asks_for_by_itself_fails_without_a_word(&stage).await;
+    a_form_can_be_sent_again_after_stop(&stage).await;
 }
 
 async fn a_click_says_that_the_server_is_gone_until_it_is_back(stage: &mut Stage) {
@@ -153,15 +163,52 @@ async fn a_slow_answer_is_waited_for_in_sight(stage: &Stage) {
 
 async fn a_failure_of_the_server_can_be_tried_again(stage: &Stage) {
     let scene = &stage.scene;
-    let alter = async |statement: &str| {
-        let mut database = SqliteConnection::connect(&stage.desk.database_url()).await.unwrap();
-        database.execute(AssertSqlSafe(statement.to_owned())).await.unwrap();
-    };
     scene.open("/letters").await;
-    alter("ALTER TABLE facets RENAME TO gone").await;
+    stage.alter("ALTER TABLE facets RENAME TO gone").await;
     scene.click(".list-row > a").await;
     scene.reads(".toast-box.is-failed", "Internal error").await;
-    alter("ALTER TABLE gone RENAME TO facets").await;
+    stage.alter("ALTER TABLE gone RENAME TO facets").await;
     scene.click(TRY_AGAIN).await;
     scene.reads("#pane .letter-view", "orders").await;
 }
+
+/// So that what can be undone can be undone still.
+async fn what_a_page_asks_for_by_itself_fails_without_a_word(stage: &Stage) {
+    let scene = &stage.scene;
+    let id = alike(&stage.desk, "removed", "no disk", 1).await[0];
+    scene.open(&group_of(&stage.desk, id).await).await;
+    stage.alter("DELETE FROM groups").await;
+    let watch =
+        "addEventListener('htmx:afterRequest', ({ detail }) => (window.isMissed ||= detail.xhr.status === 404))";
+    scene.ask(watch).await;
+    scene.ask("htmx.trigger(document.body, 'dlo:changes')").await;
+    scene.sees("window.isMissed").await;
+    assert_eq!(scene.count(".toast-box").await, 0);
+}
+
+/// A browser that is told to stop tells no page of it.
+async fn a_form_can_be_sent_again_after_stop(stage: &Stage) {
+    let scene = &stage.scene;
+    scene.open("/policies").await;
+    scene.types("#policy [name=queues]", "stopped").await;
+    scene.reads("#preview", "Means:").await;
+    // The server is there when it is asked, and does not answer what is sent then.
+    scene.ask("void (window.fetch = async () => new Response())").await;
+    scene.freeze().await;
+    scene.click("#policy .btn-primary").await;
+    wait_until("the form to be on its way", PATIENCE, async || {
+        scene.browser.evaluate("1").await.is_ok() && scene.browser.is_leaving()
+    })
+    .await;
+    scene.browser.devtools("Page.stopLoading", json!({})).await;
+    scene.browser.evaluate(TYPE_ON).await.unwrap();
+    scene.thaw().await;
+    scene.click("#policy .btn-primary").await;
+    scene.reads("main table", "stopped.*").await;
+}
+
+/// Without a look whether the page is at rest: it waits for the answer still.
+const TYPE_ON: &str = "((field) => {
+    field.value = 'stopped.*';
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+})(document.querySelector('#policy [name=queues]'))";

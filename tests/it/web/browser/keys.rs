@@ -17,8 +17,11 @@ async fn everything_can_be_reached() {
     the_letter_beside_the_list_follows(&scene, &desk).await;
     a_key_that_is_held_walks_and_does_nothing_twice(&scene, &desk).await;
     selected_letters_are_discarded_and_taken_back(&scene, &desk).await;
+    they_are_taken_back_from_any_page(&scene, &desk).await;
     checkboxes_select_too(&scene, &desk).await;
     the_open_letter_is_acted_on(&scene, &desk).await;
+    what_cannot_be_seen_is_not_acted_on(&scene, &desk).await;
+    the_next_letter_is_opened_when_a_key_took_one_away(&scene, &desk).await;
     the_search_is_reached_and_left(&scene, &desk).await;
     help_and_pages_are_a_key_away(&scene).await;
     the_brush_sets_the_time(&scene, &desk).await;
@@ -123,6 +126,21 @@ async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Des
     assert_eq!(desk.status(ids[0]).await, Status::Open);
 }
 
+async fn they_are_taken_back_from_any_page(scene: &Scene, desk: &Desk) {
+    let id = letters(desk, "anywhere", 1).await[0];
+    let discard = format!(
+        "fetch('/letters/actions', {{ method: 'POST', redirect: 'manual',
+            body: new URLSearchParams({{ action: 'discard', id: '{id}' }}) }}).then(() => true)"
+    );
+    assert_eq!(scene.ask(&discard).await, true);
+    scene.open("/policies").await;
+    scene.reads(".toast-box", "Discarded 1 dead letter.").await;
+    scene.press("u").await;
+    scene.reads(".toast-box", "Reopened 1 dead letter.").await;
+    scene.is_at("/letters").await;
+    assert_eq!(desk.status(id).await, Status::Open);
+}
+
 async fn checkboxes_select_too(scene: &Scene, desk: &Desk) {
     letters(desk, "boxes", 3).await;
     scene.open("/letters?queue=boxes&limit=2").await;
@@ -160,6 +178,46 @@ async fn the_open_letter_is_acted_on(scene: &Scene, desk: &Desk) {
     scene.open(&format!("/letters/{}", ids[1])).await;
     scene.press("r").await;
     scene.reads("#main .mark-state", "scheduled").await;
+}
+
+/// Where the window is narrow, a letter takes the place of the list, and of what is selected there.
+async fn what_cannot_be_seen_is_not_acted_on(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "narrow", 3).await;
+    scene.browser.set_viewport(1000, 900).await;
+    scene.open("/letters?queue=narrow").await;
+    scene.click(&format!("#row-{} > input", ids[0])).await;
+    scene.click(&format!("#row-{} > a", ids[1])).await;
+    scene.reads("#pane .letter-view", "narrow").await;
+    scene.sees("!document.querySelector('.list-row').checkVisibility()").await;
+    scene.press("R").await;
+    scene.sees("document.activeElement.matches('[data-later] [name=delay]:checked')").await;
+    scene.press_key(Key::Escape).await;
+    scene.press("xd").await;
+    scene.reads("#pane .mark-state", "discarded").await;
+    let mut statuses = Vec::new();
+    for id in ids {
+        statuses.push(desk.status(id).await);
+    }
+    assert_eq!(statuses, [Status::Open, Status::Discarded, Status::Open]);
+    scene.browser.set_viewport(1280, 900).await;
+}
+
+/// So that what the next key does is done to what is read.
+async fn the_next_letter_is_opened_when_a_key_took_one_away(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "onward", 3).await;
+    scene.open("/letters?queue=onward").await;
+    scene.press("j").await;
+    scene.press_key(Key::Enter).await;
+    scene.reads("#pane .letter-view", "onward").await;
+    for (key, next) in [("d", ids[1]), ("r", ids[2])] {
+        scene.press(key).await;
+        scene.sees(&format!("document.querySelector('#pane .letter-view')?.dataset.letter === '{next}'")).await;
+        scene.sees(&format!("{FOCUSED} === 0")).await;
+        scene.is_at(&format!("/letters?queue=onward&letter={next}")).await;
+    }
+    assert_eq!(desk.status(ids[0]).await, Status::Discarded);
+    assert_eq!(desk.status(ids[1]).await, Status::Scheduled);
+    assert_eq!(desk.status(ids[2]).await, Status::Open);
 }
 
 async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {

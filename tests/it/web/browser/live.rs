@@ -9,10 +9,11 @@ use serde_json::json;
 use super::{
     super::{
         desk::Desk,
-        groups::{alike, sort},
+        groups::{alike, group_of, sort},
     },
     looks::SHIFTS,
     scene::{Scene, letters, told_to_other_processes},
+    typing::Key,
 };
 
 #[tokio::test]
@@ -22,10 +23,12 @@ async fn a_page_is_brought_up_to_date_under_the_eyes_of_its_reader() {
     figures_change_in_place(&scene, &desk).await;
     what_does_not_match_any_more_leaves_the_list(&scene, &desk).await;
     nothing_leaves_from_under_the_pointer(&scene, &desk).await;
+    what_stands_last_leaves_too(&scene, &desk).await;
     a_page_that_is_paused_stands_still(&scene, &desk).await;
     what_changes_while_it_asks_is_not_missed(&scene, &desk).await;
     an_open_letter_tells_what_others_did(&scene, &desk).await;
     what_somebody_was_at_follows_when_they_leave(&scene, &desk).await;
+    the_state_of_a_group_does_so_too(&scene, &desk).await;
     fields_follow_unless_somebody_has_changed_them(&scene, &desk).await;
     what_calls_for_attention_is_seen_from_another_tab(&scene, &desk).await;
     times_are_local_or_not(&scene, &desk).await;
@@ -81,6 +84,23 @@ async fn nothing_leaves_from_under_the_pointer(scene: &Scene, desk: &Desk) {
     scene.counts(&format!("#row-{}.is-gone", ids[1]), 1).await;
     scene.counts(".list-row", 3).await;
     scene.counts(&format!("#row-{} > input:checked", ids[2]), 1).await;
+}
+
+/// Unlike what newer rows have pushed to the next page.
+async fn what_stands_last_leaves_too(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "last", 6).await;
+    let row = |n: usize| format!("#row-{}:not(.is-gone)", ids[n]);
+    scene.open("/letters?queue=last&limit=2").await;
+    discard(scene, ids[1]).await;
+    scene.counts(".list-row", 1).await;
+    scene.counts(&row(0), 1).await;
+    // Where none is left of those that were shown, the next ones take their place.
+    discard(scene, ids[0]).await;
+    scene.counts(&row(2), 1).await;
+    scene.counts(&row(3), 1).await;
+    letters(desk, "last", 2).await;
+    scene.reads("#about", "6 open").await;
+    assert_eq!(scene.count(&row(2)).await + scene.count(&row(3)).await, 2);
 }
 
 async fn a_page_that_is_paused_stands_still(scene: &Scene, desk: &Desk) {
@@ -152,6 +172,22 @@ async fn what_somebody_was_at_follows_when_they_leave(scene: &Scene, desk: &Desk
     scene.counts(".letter-actions button[value=reopen]", 1).await;
 }
 
+async fn the_state_of_a_group_does_so_too(scene: &Scene, desk: &Desk) {
+    let id = alike(desk, "state", "no disk", 1).await[0];
+    let group = group_of(desk, id).await;
+    scene.open(&group).await;
+    let watch = "addEventListener('htmx:beforeSwap', ({ detail }) => (window.isRefused ||= !detail.shouldSwap))";
+    scene.ask(watch).await;
+    scene.click("#group-state details:has([name=custom_until]) > summary").await;
+    scene.sees("document.activeElement.matches('#group-state [name=until]')").await;
+    let acknowledge = format!("fetch('/api/v1{group}/acknowledge', {{ method: 'POST' }}).then((answer) => answer.ok)");
+    assert_eq!(scene.ask(&acknowledge).await, json!(true));
+    scene.sees("window.isRefused").await;
+    scene.press_key(Key::Escape).await;
+    scene.ask("document.activeElement.blur()").await;
+    scene.reads("#group-state .mark-phase", "acknowledged").await;
+}
+
 /// Changes a letter as another user would.
 async fn change(scene: &Scene, id: LetterId, change: &str) {
     let call = format!(
@@ -202,6 +238,11 @@ async fn what_calls_for_attention_is_seen_from_another_tab(scene: &Scene, desk: 
 async fn times_are_local_or_not(scene: &Scene, desk: &Desk) {
     let id = letters(desk, "times", 1).await[0];
     scene.browser.devtools("Emulation.setTimezoneOverride", json!({"timezoneId": "Asia/Kolkata"})).await;
+    discard(scene, id).await;
+    scene.open("/activity").await;
+    scene.reads(".activity-at time", "UTC+5:30").await;
+    scene.sees("/^.* UTC[+]5:30 · .* UTC$/.test(document.querySelector('.activity-at time').title)").await;
+    assert_eq!(scene.ask("document.querySelector('#about').innerText.includes('UTC')").await, false);
     scene.open(&format!("/letters/{id}")).await;
     let time = "document.querySelector('#timeline time')";
     scene.sees(&format!("/^.* UTC[+]5:30 · .* UTC$/.test({time}.title)")).await;
@@ -211,7 +252,7 @@ async fn times_are_local_or_not(scene: &Scene, desk: &Desk) {
     scene.reads("[data-times]", "Times in UTC").await;
     scene.sees(&format!("{time}.textContent !== {local} && /^[^·]* UTC$/.test({time}.title)")).await;
     // It is kept from page to page.
-    scene.open("/letters?queue=times").await;
+    scene.open("/letters?queue=times&status=all").await;
     scene.reads("[data-times]", "Times in UTC").await;
     scene.sees("/^[^·]* UTC$/.test(document.querySelector('.row-when time').title)").await;
 }

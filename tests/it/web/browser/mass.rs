@@ -19,6 +19,7 @@ use super::{
         run::{Running, serve},
     },
     scene::{Scene, letters},
+    typing::Key,
 };
 use crate::support::{PATIENCE, browser::Browser, free_port, process::wait_until};
 
@@ -145,8 +146,11 @@ async fn what_is_paused_survives_a_restart(scene: &mut Scene, desk: &Desk, port:
     scene.reads("#jobs", "Cancel the rest").await;
     wait_until("one to be sent", PATIENCE, async || !sent(desk).await.is_empty()).await;
     a_button_stays_with_who_is_at_it(scene).await;
-    scene.click("#jobs form[action$=pause] button").await;
+    scene.ask("document.querySelector('#jobs form[action$=pause] button').focus()").await;
+    scene.press_key(Key::Enter).await;
     scene.reads("#jobs", "Paused:").await;
+    scene.sees("document.activeElement.matches('#jobs form[action$=resume] button')").await;
+    scene.check_focus().await;
     let job = scene.address().await;
     scene.leave().await;
     scene.server.stop().await;

@@ -17,6 +17,7 @@ async fn a_type_is_said_once_for_a_queue() {
     let Some(scene) = Scene::over(&desk).await else { return };
     a_queue_gets_its_type_beside_the_list(&scene).await;
     hidden_values_are_revealed_in_place(&scene).await;
+    a_key_stands_only_beside_what_it_leads_to(&scene).await;
     for path in
         ["/letters?queue=doors".to_owned(), format!("/letters/{account}"), format!("/letters/{account}?view=hex")]
     {
@@ -53,4 +54,11 @@ async fn hidden_values_are_revealed_in_place(scene: &Scene) {
     scene.click("#pane .payload-reveal a").await;
     scene.reads("#pane .payload-reveal", "Reveal").await;
     scene.reads("#pane", "Hidden values revealed").await;
+}
+
+async fn a_key_stands_only_beside_what_it_leads_to(scene: &Scene) {
+    scene.open("/schemas").await;
+    scene.press("/").await;
+    scene.sees("document.activeElement.matches('.search-field:has(kbd) input')").await;
+    assert_eq!(scene.count(".search-field:has(kbd)").await, 1);
 }

@@ -171,6 +171,21 @@ fn postgres_is_reached_too() {
     assert!(check(&missing).contains("FAIL  database: "), "{}", check(&missing));
 }
 
+/// `dlo serve` refuses it, whether it may migrate or not.
+#[tokio::test]
+async fn a_database_of_a_newer_version_fails() {
+    for database in [Some(TestDatabase::sqlite().await), TestDatabase::postgres().await].into_iter().flatten() {
+        database.tamper("UPDATE _sqlx_migrations SET version = 9999 WHERE version = 1").await;
+        for may_migrate in ["true", "false"] {
+            let program = dlo(&["check"]).set("DLO_DATABASE__URL", database.url());
+            let program = program.set("DLO_DATABASE__AUTO_MIGRATE", may_migrate);
+            let said = { program.set("DLO_BROKERS__MAIN__URL", &nowhere()) }.run().expect(1).stdout;
+            let line = said.lines().find(|line| line.contains("database")).unwrap();
+            assert!(line.starts_with("FAIL  database: ") && line.contains("a newer dlo"), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_database_that_is_there_is_opened() {
     let check = |name: &str, bytes: &[u8], parameters: &str| {

@@ -1,9 +1,29 @@
 //! `dlo demo`: that its world fails in the ways it is meant to show.
 
+use std::{
+    collections::BTreeSet,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    process::Command,
+};
+
 use serde_json::{Value, json};
 
 use super::super::run::{PATIENCE, Running, dlo};
-use crate::support::{http, process::wait_for, rabbit::Rabbit};
+use crate::support::{
+    http,
+    process::{Leash, wait_for},
+    rabbit::Rabbit,
+    rig_script,
+};
+
+/// What `tests/rig/rabbitmq.sh` does, without a RabbitMQ.
+const NODE: &str = "#!/bin/sh
+mkdir \"$1\"
+echo 'AMQP_URL=amqp://127.0.0.1:1 MANAGEMENT_URL=http://127.0.0.1:1' >\"$1/node.env\"
+echo READY
+exec sleep infinity
+";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn its_letters_say_what_is_in_them() {
@@ -44,4 +64,30 @@ async fn once_a_service_is_mended_its_retries_succeed(demo: &Running) {
     let all = json!({"action": "retry", "filter": {"queue": ["billing.invoices"], "status": ["open", "scheduled"]}});
     assert_eq!(demo.post("/api/v1/actions", &all).await.status(), 202);
     demo.await_none("queue=billing.invoices&status=open&status=scheduled").await;
+}
+
+/// Brokers and channels of whoever runs `make demo` are not its own: it would take what waits there, and call people.
+#[tokio::test]
+async fn it_has_no_configuration_but_its_own() {
+    let rig = tempfile::tempdir().unwrap();
+    let program = |name: &str, text: &str| {
+        fs::write(rig.path().join(name), text).unwrap();
+        fs::set_permissions(rig.path().join(name), Permissions::from_mode(0o755)).unwrap();
+    };
+    program("demo-world.sh", &fs::read_to_string(rig_script("demo-world.sh")).unwrap());
+    program("rabbitmq.sh", NODE);
+    fs::create_dir(rig.path().join("demo")).unwrap();
+    let says_what_is_set = "$(echo \"$*\" | sed 's/demo$/config --set/')";
+    program("demo/dlo", &format!("#!/bin/sh\nexec '{}' {says_what_is_set}\n", env!("CARGO_BIN_EXE_dlo")));
+    fs::write(rig.path().join("dlo.toml"), "[notify.webhook]\nurl = \"https://people.example\"\n").unwrap();
+    let mut command = Command::new(rig.path().join("demo-world.sh"));
+    command.arg(rig.path()).current_dir(rig.path()).env("CARGO_TARGET_DIR", rig.path());
+    command.env("DLO_BROKERS__THEIRS__URL", "amqp://theirs.example").env("DLO_AUTH__MODE", "password");
+    let mut world = Leash::on(command).spawn();
+    let ended = world.exited(PATIENCE).await;
+    let lines = world.lines();
+    assert!(ended.success(), "{lines:?}");
+    let origins: BTreeSet<&str> = lines.iter().filter_map(|line| Some(line.split_once("  # ")?.1)).collect();
+    let node = BTreeSet::from(["DLO_BROKERS__MAIN__MANAGEMENT_URL", "DLO_BROKERS__MAIN__URL"]);
+    assert_eq!(origins, node, "{lines:?}");
 }

@@ -79,6 +79,10 @@ async fn check_all_calls_wait(server: &Running) {
     }
 }
 
+fn client() -> reqwest::Client {
+    http().timeout(PATIENCE).build().unwrap()
+}
+
 async fn execute(url: &str, statement: &str) {
     let statement = AssertSqlSafe(statement.to_owned());
     if url.starts_with("sqlite:") {
@@ -93,6 +97,8 @@ async fn a_postgres_that_stops_or_hangs_is_told_and_is_over_when_it_is_back() {
     let Some(mut postgres) = Postgres::doomed() else { return };
     let server = serve().with(ONLY_WEB).set("DLO_DATABASE__URL", &postgres.database_url()).open().await;
     awaits(&server, 200, "").await;
+    let signs_in = serve().with(ONLY_WEB).set("DLO_DATABASE__URL", &postgres.database_url());
+    let signs_in = signs_in.set("DLO_AUTH__MODE", "password").open().await;
 
     postgres.stop();
     check_first_call_waits(&server).await;
@@ -107,8 +113,12 @@ async fn a_postgres_that_stops_or_hangs_is_told_and_is_over_when_it_is_back() {
     awaits(&server, 200, "").await;
     assert_eq!(server.get("/letters").await.status(), 200);
 
+    awaits(&signs_in, 200, "").await;
+
     postgres.freeze();
-    // Nothing that is asked of the database is answered now.
+    // Nothing that is asked of the database is answered now, nor who it is that sends a body.
+    let call = client().post(format!("{}/api/v1/letters/{ID}/discard", signs_in.url)).bearer_auth("dlo_x");
+    check_waits(&call.json(&json!({})).send().await.unwrap());
     check_first_call_waits(&server).await;
     awaits(&server, 503, "database_unreachable").await;
     check_all_calls_wait(&server).await;
@@ -267,7 +277,7 @@ async fn probes_and_metrics_may_have_a_port_of_their_own() {
     let server = program.set("DLO_WEB__PROBES_LISTEN", "127.0.0.1:0").open().await;
     let line = server.line(SAID).await;
     let address = line.split_once(SAID).unwrap().1.split_whitespace().next().unwrap();
-    let client = http().timeout(PATIENCE).build().unwrap();
+    let client = client();
     let ask = async |path: &str| client.get(format!("{address}{path}")).header("host", "dlo.svc").send().await.unwrap();
     for path in ["/metrics", "/healthz"] {
         assert_eq!(ask(path).await.status(), 200, "{path}");

@@ -1,8 +1,11 @@
 //! A server from a terminal.
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
 };
 
 use dead_letter_office::{
@@ -213,6 +216,80 @@ async fn a_reader_that_goes_away_is_no_failure() {
     drop(child.stdout.take());
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// An answer to a call that is carried out, and one where it is cut off.
+const DONE: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+const CUT_OFF: &str = "";
+
+/// An answer that has nothing but the kind of an error.
+fn conflict(code: &str) -> String {
+    let body = format!("{{\"code\":\"{code}\"}}");
+    format!("HTTP/1.1 409 Conflict\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// Stands in for a server that gives these answers and cuts off all further calls: its address, and the keys of calls.
+fn answering(answers: Vec<String>) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (told, keys) = mpsc::channel();
+    thread::spawn(move || {
+        let mut answers = answers.into_iter();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            if told.send(key_of(&stream)).is_err() {
+                break;
+            }
+            stream.write_all(answers.next().unwrap_or_default().as_bytes()).unwrap();
+        }
+    });
+    (url, keys)
+}
+
+/// The `Idempotency-Key` of a call, which is read to its end.
+fn key_of(stream: &TcpStream) -> String {
+    let (mut call, mut key, mut length) = (BufReader::new(stream), String::new(), 0);
+    loop {
+        let mut line = String::new();
+        call.read_line(&mut line).unwrap();
+        match line.trim_end().split_once(": ") {
+            Some(("idempotency-key", value)) => key = value.to_owned(),
+            Some(("content-length", value)) => length = value.parse().unwrap(),
+            _ if line.trim_end().is_empty() => break,
+            _ => {}
+        }
+    }
+    call.read_exact(&mut vec![0; length]).unwrap();
+    key
+}
+
+#[test]
+fn where_the_server_answers_no_more_it_is_told_what_was_done() {
+    let ids = [1, 2, 3, 4].map(|n| format!("00000000-0000-7000-8000-00000000000{n}"));
+    let arguments: Vec<&str> = ["retry"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+    let (url, keys) = answering(vec![DONE.to_owned(); 2]);
+    let ended = dlo(&arguments).set("DLO_URL", &url).run().expect(1);
+    let told = format!("2 dead letters to be retried before {}\n", ids[2]);
+    assert!(ended.stderr.contains(&told) && ended.stderr.contains("no answer from"), "{}", ended.stderr);
+    let keys: Vec<String> = keys.try_iter().collect();
+    assert!(keys.len() == 4 && keys.iter().all(|key| !key.is_empty()), "{keys:?}");
+    assert!(keys[0] != keys[1] && keys[2] == keys[3], "one that got no answer is made once more: {keys:?}");
+}
+
+/// A proxy cuts off the first call while the server is at work, and the server ends during the second.
+#[test]
+fn what_may_be_done_is_not_told_as_refused() {
+    let ids = [1, 2, 3].map(|n| format!("00000000-0000-7000-8000-00000000000{n}"));
+    let arguments: Vec<&str> = ["retry"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+    let [in_use, ended] = ["idempotency_key_in_use", "idempotency_key_cut_off"].map(conflict);
+    let answers = vec![CUT_OFF.to_owned(), in_use, DONE.to_owned(), CUT_OFF.to_owned(), ended];
+    let (url, keys) = answering(answers);
+    let ended = dlo(&arguments).set("DLO_URL", &url).run().expect(1);
+    let told = format!("1 dead letter to be retried before {}\n", ids[1]);
+    assert!(ended.stderr.contains(&told) && ended.stderr.contains("no answer from"), "{}", ended.stderr);
+    let keys: Vec<String> = keys.try_iter().collect();
+    assert_eq!(keys.len(), 5, "nothing is done behind what may be done: {keys:?}");
+    assert!(keys[0] == keys[1] && keys[1] == keys[2] && keys[2] != keys[3] && keys[3] == keys[4], "{keys:?}");
 }
 
 #[tokio::test]

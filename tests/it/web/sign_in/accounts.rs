@@ -2,15 +2,15 @@
 
 use dead_letter_office::{
     domain::{
-        access::{Role, Session},
+        access::{Role, Scope, Session, Source, UserId},
         activity::ActivityFilter,
         actor::{Actor, Via},
     },
-    store::NewSession,
+    store::{NewSession, Vouched},
 };
 use uuid::Uuid;
 
-use super::{PASSWORD, Visit, cookie, desks, signed_in};
+use super::{PASSWORD, Visit, cookie, desks, signed_in, tokens::token};
 use crate::web::answer::{Look, words};
 
 #[tokio::test]
@@ -30,6 +30,39 @@ async fn sessions_are_listed_and_ended() {
         there.get(&desk, "/").await.expect(303);
         here.get(&desk, "/").await.expect(200);
         otto.get(&desk, "/").await.expect(200);
+    }
+}
+
+/// Pages of the lists lead to the last of them.
+#[tokio::test]
+async fn all_users_and_tokens_are_listed_however_many_there_are() {
+    for (desk, _kept) in desks().await {
+        for n in 0..1_001 {
+            let (id, name) = (UserId::from_uuid(Uuid::now_v7()), format!("user {n:04}"));
+            let (source, role) = (Source::Proxy, Role::Viewer);
+            let vouched = Vouched { id, source, subject: &name, name: &name, role, teams: &[] };
+            desk.store.vouch(&vouched, desk.clock.now()).await.unwrap();
+        }
+        for n in 0..201 {
+            token(&desk, &format!("hook {n:03}"), &[Scope::Read]).await;
+        }
+        let ada = signed_in(&desk, "ada").await;
+        let listed = async |title: &str| {
+            let section = format!("section[aria-labelledby={title}]");
+            let (mut path, mut names) = ("/users".to_owned(), Vec::new());
+            loop {
+                let page = ada.get(&desk, &path).await.expect(200).page();
+                names.extend(page.all(&format!("{section} tbody b bdi")).into_iter().map(words));
+                match page.values(&format!("{section} a[rel=next]"), "href").pop() {
+                    Some(next) => path = next,
+                    None => return names,
+                }
+            }
+        };
+        let users: Vec<String> = desk.users.all().await.unwrap().into_iter().map(|user| user.name).collect();
+        assert_eq!((users.len(), listed("users-title").await), (1_004, users));
+        let tokens: Vec<String> = desk.tokens.all().await.unwrap().into_iter().map(|token| token.name).collect();
+        assert_eq!((tokens.len(), listed("all-tokens-title").await), (201, tokens));
     }
 }
 

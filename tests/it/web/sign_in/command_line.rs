@@ -6,6 +6,7 @@ use reqwest::{Client, redirect};
 
 use super::PASSWORD;
 use crate::{
+    store::database::TestDatabase,
     support::http,
     web::run::{Ended, dlo, serve},
 };
@@ -90,4 +91,18 @@ async fn as_long_as_there_is_nobody_the_log_says_how_to_begin() {
     let page = client().get(format!("{}/set-up{link}", server.url)).send().await.unwrap();
     assert_eq!(page.status(), 200);
     assert!(page.text().await.unwrap().contains("The first admin"));
+}
+
+/// Servers of that version may be using it.
+#[tokio::test]
+async fn an_older_database_is_not_migrated() {
+    for database in [Some(TestDatabase::sqlite().await), TestDatabase::postgres().await].into_iter().flatten() {
+        database.tamper("DELETE FROM _sqlx_migrations WHERE version > 1").await;
+        for command in [["user", "list"], ["token", "list"]] {
+            let program = dlo(&command).set("DLO_DATABASE__URL", database.url()).set("DLO_AUTH__MODE", "password");
+            let refused = { program }.run().expect(1).stderr;
+            assert!(refused.contains("run `dlo migrate`"), "{refused}");
+        }
+        assert_eq!(database.number("SELECT max(version) FROM _sqlx_migrations").await, 1);
+    }
 }

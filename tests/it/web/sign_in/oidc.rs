@@ -138,6 +138,12 @@ async fn groups_give_roles_and_who_has_none_stays_out() {
     assert_eq!(answer.status(), 403);
     assert!(answer.text().await.unwrap().contains("eve has no role here"));
     assert_eq!(eve.get("/letters").await.status(), 303);
+    // An address that is too long for a cookie is forgotten.
+    let mut otto = Person::at(&sign_on);
+    let back = otto.until_back("otto", &format!("%2Fletters%3Fq%3D{}", "x".repeat(4_000))).await;
+    assert!(otto.cookie("dlo-sign-in").len() < 4_000);
+    let answer = otto.ask(&back, None).await;
+    assert_eq!((answer.status().as_u16(), location(&answer)), (303, format!("{}/", sign_on.server.url)));
     // Elsewhere nobody is led.
     let mut vera = Person::at(&sign_on);
     let back = vera.until_back("vera", "%2F%2Fevil.example").await;

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use dead_letter_office::domain::{access::Role, actor::Actor};
+use dead_letter_office::{
+    config::AuthConfig,
+    domain::{access::Role, actor::Actor},
+};
 use http_body_util::BodyExt;
 
-use super::{PASSWORD, Visit, by_password, cookie, desks, signed_in};
+use super::{PASSWORD, Visit, by_password, cookie, desks, desks_with, signed_in};
 use crate::web::{
     answer::Look,
     desk::{Desk, builder},
@@ -122,6 +125,21 @@ async fn a_session_ends_unused_and_after_its_time() {
         ada.get(&desk, "/").await.expect(303);
         let limits = desk.sign_in.limits();
         assert_eq!(desk.store.forget_sessions(desk.clock.now(), limits).await.unwrap(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_ends_soon_goes_on_while_it_is_used() {
+    const SECOND: Duration = Duration::from_secs(1);
+    let auth = AuthConfig { session_idle: 60 * SECOND, ..by_password() };
+    for (desk, _kept) in desks_with(&auth).await {
+        let ada = signed_in(&desk, "ada").await;
+        for _ in 0..4 {
+            desk.clock.advance(40 * SECOND);
+            ada.get(&desk, "/").await.expect(200);
+        }
+        desk.clock.advance(60 * SECOND);
+        ada.get(&desk, "/").await.expect(303);
     }
 }
 

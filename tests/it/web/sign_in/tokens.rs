@@ -90,7 +90,7 @@ async fn admins_revoke_the_tokens_of_others_and_who_is_disabled_has_none() {
         program.get(&desk, "/api/v1/letters").await.expect(200);
         desk.users.remove("otto", &Actor::command_line()).await.unwrap();
         program.get(&desk, "/api/v1/letters").await.expect(401);
-        assert_eq!(desk.store.tokens().await.unwrap(), []);
+        assert_eq!(desk.tokens.all().await.unwrap(), []);
         desk.users.remove("ada", &Actor::command_line()).await.unwrap_err();
     }
 }
@@ -195,7 +195,7 @@ async fn tokens_expire_and_are_for_programs_only() {
 async fn when_it_was_used_is_known_to_the_minute() {
     for (desk, _kept) in desks().await {
         let program = token(&desk, "a", &[Scope::Read]).await;
-        let used = async || desk.store.tokens().await.unwrap()[0].used_at;
+        let used = async || desk.tokens.all().await.unwrap()[0].used_at;
         assert_eq!(used().await, None);
         program.get(&desk, "/api/v1/letters").await.expect(200);
         let first = used().await;

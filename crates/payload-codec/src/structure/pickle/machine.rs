@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::super::{Unreadable, malformed};
+use super::{
+    super::{Unreadable, budget::Budget, malformed},
+    number,
+};
 use crate::limits::Limits;
 
 /// A value, by its place among all.
@@ -13,7 +16,7 @@ pub(super) type Ref = usize;
 pub(super) enum Value<'a> {
     None,
     Bool(bool),
-    /// In digits.
+    /// In digits; the longest integers are text.
     Number(String),
     Float(f64),
     Text(Cow<'a, str>),
@@ -39,9 +42,6 @@ pub(super) enum Value<'a> {
 /// Steps for each value; what is written by Python takes about three.
 const STEPS: usize = 8;
 
-/// The longest integer that is shown in digits, in bytes.
-const MAX_INTEGER: usize = 64;
-
 pub(super) struct Machine<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -53,6 +53,8 @@ pub(super) struct Machine<'a> {
     max_values: usize,
     /// Steps that are left. Some take a byte and keep a reference, which is much more.
     steps: usize,
+    /// For the names that are made of others.
+    budget: Budget,
 }
 
 type Step<T> = Result<T, Unreadable>;
@@ -69,6 +71,7 @@ impl<'a> Machine<'a> {
             memo: HashMap::new(),
             max_values,
             steps: max_values.saturating_mul(STEPS),
+            budget: Budget::new(bytes.len(), limits),
         }
     }
 
@@ -122,18 +125,18 @@ impl<'a> Machine<'a> {
             b'I' => match self.line()? {
                 "00" => return self.push(Value::Bool(false)),
                 "01" => return self.push(Value::Bool(true)),
-                digits => decimal(digits)?,
+                digits => number::decimal(digits)?,
             },
-            b'L' => decimal(self.line()?.trim_end_matches('L'))?,
-            b'J' => self.little(4)?.cast_signed().wrapping_shl(32).wrapping_shr(32).to_string(),
-            b'K' => self.little(1)?.to_string(),
-            b'M' => self.little(2)?.to_string(),
+            b'L' => number::decimal(self.line()?.trim_end_matches('L'))?,
+            b'J' => Value::Number(self.little(4)?.cast_signed().wrapping_shl(32).wrapping_shr(32).to_string()),
+            b'K' => Value::Number(self.little(1)?.to_string()),
+            b'M' => Value::Number(self.little(2)?.to_string()),
             _ => {
                 let n = self.length(if opcode == 0x8a { 1 } else { 4 })?;
-                long(self.take(n)?)
+                number::long(self.take(n)?)
             }
         };
-        self.push(Value::Number(number))
+        self.push(number)
     }
 
     fn float(&mut self, opcode: u8) -> Step<()> {
@@ -248,6 +251,8 @@ impl<'a> Machine<'a> {
             0x93 => {
                 let (name, module) = (self.pop()?, self.pop()?);
                 let global = format!("{}.{}", self.text(module)?, self.text(name)?);
+                // The two stand there once, for any number of names.
+                self.budget.content(global.len())?;
                 self.push(Value::Global(global))
             }
             b'i' => {
@@ -388,56 +393,6 @@ impl<'a> Machine<'a> {
 
 fn pairs(items: &[Ref]) -> Vec<(Ref, Ref)> {
     items.chunks_exact(2).filter_map(|pair| Some((*pair.first()?, *pair.get(1)?))).collect()
-}
-
-fn decimal(digits: &str) -> Step<String> {
-    let plain = digits.trim().strip_prefix('-').unwrap_or(digits.trim());
-    let is_number =
-        !plain.is_empty() && plain.len() <= MAX_INTEGER * 3 && plain.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number {
-        return malformed("a number is none");
-    }
-    let significant = plain.trim_start_matches('0');
-    let significant = if significant.is_empty() { "0" } else { significant };
-    let sign = if digits.trim().starts_with('-') && significant != "0" { "-" } else { "" };
-    Ok(format!("{sign}{significant}"))
-}
-
-/// A number of any length, the lowest byte first, in two's complement. The longest are shown in hexadecimal digits.
-fn long(bytes: &[u8]) -> String {
-    let is_negative = bytes.last().is_some_and(|byte| byte & 0x80 != 0);
-    if bytes.len() <= 16 {
-        let mut whole = [if is_negative { 0xff } else { 0 }; 16];
-        whole.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        return i128::from_le_bytes(whole).to_string();
-    }
-    if bytes.len() > MAX_INTEGER {
-        return "0".to_owned();
-    }
-    let mut magnitude = bytes.to_vec();
-    if is_negative {
-        let mut carry = 1_u16;
-        for byte in &mut magnitude {
-            let sum = u16::from(!*byte).saturating_add(carry);
-            (*byte, carry) = ((sum & 0xff) as u8, sum >> 8);
-        }
-    }
-    let digits = decimal_digits(magnitude);
-    if is_negative { format!("-{digits}") } else { digits }
-}
-
-/// By division, which takes a moment for the few bytes there are.
-fn decimal_digits(mut little: Vec<u8>) -> String {
-    let mut digits = Vec::new();
-    while little.iter().any(|byte| *byte != 0) {
-        let mut rest = 0_u16;
-        for byte in little.iter_mut().rev() {
-            let part = rest << 8 | u16::from(*byte);
-            (*byte, rest) = ((part / 10) as u8, part % 10);
-        }
-        digits.push(char::from(b'0' + rest as u8));
-    }
-    if digits.is_empty() { "0".to_owned() } else { digits.into_iter().rev().collect() }
 }
 
 /// Undoes `\u0041` and `\U00000041`, the only escapes of protocol 0.

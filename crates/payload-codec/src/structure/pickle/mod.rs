@@ -5,6 +5,7 @@
 //! becomes a value that names what would be called.
 
 mod machine;
+mod number;
 mod show;
 
 use machine::Machine;

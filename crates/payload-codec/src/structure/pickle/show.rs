@@ -53,7 +53,10 @@ impl Shower<'_, '_> {
         Ok(match value {
             Value::None => Node::null(),
             Value::Bool(yes) => Kind::Bool(*yes).into(),
-            Value::Number(digits) => Node::number(digits),
+            Value::Number(digits) => {
+                self.budget.content(digits.len())?;
+                Node::number(digits)
+            }
             Value::Float(number) => float(*number),
             Value::Text(text) => {
                 self.budget.content(text.len())?;
