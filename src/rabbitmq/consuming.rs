@@ -15,7 +15,7 @@ use lapin::{
 };
 
 use super::{
-    SessionError, Topology, connect, connect_guarded, convert,
+    SessionError, Topology, connect, connect_to_receive, convert,
     declarations::{self, BindingKey, open_channel},
     is_not_found, is_refused, short, step,
     traffic::Traffic,
@@ -69,7 +69,7 @@ pub struct ConsumingSession {
 impl ConsumingSession {
     /// Connects and makes sure that exchange and queues are there.
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
-        let (connection, repairs) = connect_guarded(config, &format!("dlo {name} consuming")).await?;
+        let (connection, repairs) = connect_to_receive(config, &format!("dlo {name} consuming")).await?;
         let key = Topology { config }.ensure(&connection).await?;
         Ok(Self { connection, key, repairs, prefetch: config.prefetch, traffic: Arc::default() })
     }

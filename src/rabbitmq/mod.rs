@@ -27,7 +27,7 @@ mod transport;
 mod utf8_guard;
 mod window;
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use amqp_message::time::Timestamp;
 use thiserror::Error;
@@ -113,13 +113,16 @@ impl SessionError {
 
 /// Connects as the configuration says. The name is what the broker's own pages call the connection.
 pub async fn connect(config: &BrokerConfig, name: &str) -> Result<lapin::Connection, SessionError> {
-    Ok(connect_guarded(config, name).await?.0)
+    Ok(transport::connect(config.url.reveal(), name, ca_file(config), false).await?.0)
 }
 
-/// The same, for whoever wants to know what the guard repaired in deliveries.
-async fn connect_guarded(config: &BrokerConfig, name: &str) -> Result<(lapin::Connection, Repairs), SessionError> {
-    let ca_file = Some(config.ca_file.as_path()).filter(|path| !path.as_os_str().is_empty());
-    Ok(transport::connect(config.url.reveal(), name, ca_file).await?)
+/// The same, for whoever publishes nothing and wants to know what the guard repaired in deliveries.
+async fn connect_to_receive(config: &BrokerConfig, name: &str) -> Result<(lapin::Connection, Repairs), SessionError> {
+    Ok(transport::connect(config.url.reveal(), name, ca_file(config), true).await?)
+}
+
+fn ca_file(config: &BrokerConfig) -> Option<&Path> {
+    Some(config.ca_file.as_path()).filter(|path| !path.as_os_str().is_empty())
 }
 
 /// Waits for the broker's answer, but not for ever.

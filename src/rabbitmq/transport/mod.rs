@@ -40,7 +40,7 @@ use socket::{HangUp, Tcp};
 use tls::{load_connector, tls_reason};
 use uri::{address, parse_uri, vhost_reason};
 
-use super::utf8_guard::{Repairs, Utf8Guard};
+use super::utf8_guard::{ROOM, Repairs, Utf8Guard};
 
 pub use error::{ConnectError, Step};
 
@@ -60,7 +60,7 @@ pub fn vhost(uri: &str) -> Result<String, ConnectError> {
 ///
 /// `ca_file`, in PEM form, holds certificate authorities to trust beside those of the system. The
 /// handle that comes with the connection says which deliveries had to be mended; lapin's own
-/// behaviour is otherwise unchanged.
+/// behaviour is otherwise unchanged. With `only_receives`, nothing may be published, and frames may be larger than was agreed.
 ///
 /// Dropping the future ends the attempt and closes its socket. To learn of a broker that blocks
 /// publishers, ask for `events_listener()` as soon as the connection is there: an event that nobody
@@ -73,14 +73,28 @@ pub fn vhost(uri: &str) -> Result<String, ConnectError> {
 /// # Panics
 ///
 /// Outside of a tokio runtime, or in one that has I/O or time disabled.
-pub async fn connect(uri: &str, name: &str, ca_file: Option<&Path>) -> Result<(Connection, Repairs), ConnectError> {
-    let attempt = Attempt::new(uri)?;
+pub async fn connect(
+    uri: &str,
+    name: &str,
+    ca_file: Option<&Path>,
+    only_receives: bool,
+) -> Result<(Connection, Repairs), ConnectError> {
+    let mut attempt = Attempt::new(uri)?;
+    if only_receives {
+        attempt.uri.query.frame_max = attempt.uri.query.frame_max.map(larger);
+    }
     let (tcp, hang_up) = attempt.open_tcp().await?;
     let clear = attempt.take_tls_off(tcp, ca_file).await?;
     let repairs = Repairs::default();
-    let connection = attempt.open_amqp(Utf8Guard::new(clear, repairs.clone()), name).await?;
+    let guard = if only_receives { Utf8Guard::with_larger_frames } else { Utf8Guard::new };
+    let connection = attempt.open_amqp(guard(clear, repairs.clone()), name).await?;
     hang_up.disarm();
     Ok((connection, repairs))
+}
+
+/// None is none.
+const fn larger(frame_max: u32) -> u32 {
+    if frame_max == 0 { 0 } else { frame_max.saturating_add(ROOM) }
 }
 
 /// The octets of AMQP, over TCP alone or out of TLS.

@@ -18,7 +18,7 @@ const SECRET: &str = "s3cret";
 const HEADER: &[u8] = b"AMQP\0\0\x09\x01";
 
 async fn failure(uri: &str) -> ConnectError {
-    let error = connect(uri, "test", None).await.unwrap_err();
+    let error = connect(uri, "test", None, false).await.unwrap_err();
     assert!(!format!("{error} {error:?}").contains(SECRET), "{error:?}");
     error
 }
@@ -132,7 +132,7 @@ async fn a_dropped_attempt_closes_its_socket() {
     let Served { port, is_greeted, heard } = serve(b"");
     let uri = format!("amqp://guest:s3cret@127.0.0.1:{port}/%2f");
     tokio::select! {
-        outcome = connect(&uri, "test", None) => panic!("nobody answers: {:?}", outcome.err()),
+        outcome = connect(&uri, "test", None, false) => panic!("nobody answers: {:?}", outcome.err()),
         greeted = is_greeted => greeted.unwrap(),
     }
     assert_eq!(heard.join().unwrap(), HEADER);
@@ -180,7 +180,7 @@ impl Drop for PemFile {
 
 async fn failure_with_some_ca(uri: &str) -> ConnectError {
     let ca_file = PemFile::new(SOME_CA);
-    connect(uri, "test", Some(&ca_file.0)).await.unwrap_err()
+    connect(uri, "test", Some(&ca_file.0), false).await.unwrap_err()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    frame_limit::FrameLimit,
     payload::*,
     repairs::{Repair, Repairs},
 };
@@ -54,11 +55,12 @@ pub(super) struct Inspector {
     /// By channel: the delivery tag of the content whose header is to come.
     contents: BTreeMap<u16, u64>,
     repairs: Repairs,
+    pub(super) limit: FrameLimit,
 }
 
 impl Inspector {
-    pub(super) fn new(repairs: Repairs) -> Self {
-        Self { pass: 0, contents: BTreeMap::new(), repairs }
+    pub(super) fn new(repairs: Repairs, limit: FrameLimit) -> Self {
+        Self { pass: 0, contents: BTreeMap::new(), repairs, limit }
     }
 
     /// Mends the frames in `octets`; returns how many of them may be seen. The others are the
@@ -98,8 +100,10 @@ impl Inspector {
         let Some(method) = method_id(payload) else {
             return;
         };
-        if method == CHANNEL_OPEN_OK {
-            self.repairs.forget_channel(channel);
+        match method {
+            CONNECTION_TUNE => self.limit.raise(payload),
+            CHANNEL_OPEN_OK => self.repairs.forget_channel(channel),
+            _ => {}
         }
         let Some(walk) = Walk::through(payload, METHOD_ID_LEN, arguments(method)) else {
             return;

@@ -12,11 +12,14 @@
 //! deeper than [`MAX_NESTING`], which lapin's recursive parser answers by overflowing the stack and
 //! aborting the process.
 //!
+//! Where nothing is published, it also has lapin take frames that are [larger](frame_limit) than was agreed.
+//!
 //! Frames that carry bodies pass unread, and what is malformed in any other way passes unchanged:
 //! refusing it is lapin's business.
 //!
 //! [issue]: https://github.com/amqp-rs/amq-protocol/issues/28
 
+mod frame_limit;
 mod frames;
 mod payload;
 mod repairs;
@@ -25,6 +28,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+pub use frame_limit::ROOM;
 pub use payload::NESTING;
 pub use repairs::{Repair, Repairs};
 pub use stream::Utf8Guard;

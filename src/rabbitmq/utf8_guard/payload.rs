@@ -24,6 +24,7 @@ pub(super) enum Field {
 pub(super) type MethodId = (u16, u16);
 
 pub(super) const METHOD_ID_LEN: usize = 4;
+pub(super) const CONNECTION_TUNE: MethodId = (10, 30);
 pub(super) const CONNECTION_CLOSE: MethodId = (10, 50);
 pub(super) const CHANNEL_OPEN_OK: MethodId = (20, 11);
 pub(super) const CHANNEL_CLOSE: MethodId = (20, 40);

@@ -8,12 +8,17 @@ use std::{
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-use super::{frames::*, repairs::Repairs};
+use super::{
+    frame_limit::{FrameLimit, TUNE_OK_LEN, answer_in, lowered},
+    frames::*,
+    repairs::Repairs,
+};
 
 /// How much of a held frame is read at a time, so that a size that was only claimed costs nothing.
 const READ_STEP: usize = 16 * 1024;
 
-/// A stream of AMQP 0-9-1 frames that is mended as it is read. Writing passes straight through.
+/// A stream of AMQP 0-9-1 frames that is mended as it is read. Writing passes straight through, but for the answer about the
+/// size of frames.
 ///
 /// What arrives is read into the caller's buffer and inspected there. Only a frame cut off at the
 /// end of a read is copied, and held back until the rest of it has come.
@@ -36,7 +41,18 @@ struct Held {
 impl<S> Utf8Guard<S> {
     /// Guards `stream`, from its first octet on, and reports to `repairs` what it mends.
     pub fn new(stream: S, repairs: Repairs) -> Self {
-        Self { stream, inspector: Inspector::new(repairs), held: Held::default() }
+        Self { stream, inspector: Inspector::new(repairs, FrameLimit::AsAgreed), held: Held::default() }
+    }
+
+    /// The same, where nothing is published and frames may be larger than was agreed, by [`ROOM`](super::ROOM) at most. Whoever
+    /// reads here has to want that much more.
+    pub fn with_larger_frames(stream: S, repairs: Repairs) -> Self {
+        Self { stream, inspector: Inspector::new(repairs, FrameLimit::Larger), held: Held::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn into_inner(self) -> S {
+        self.stream
     }
 }
 
@@ -99,8 +115,25 @@ impl<S: AsyncRead + Unpin> AsyncRead for Utf8Guard<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Utf8Guard<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let Self { stream, inspector, .. } = self.get_mut();
+        let (mut stream, limit) = (Pin::new(stream), &mut inspector.limit);
+        let FrameLimit::Asked { frame_max, written } = limit else { return stream.poll_write(cx, buf) };
+        match answer_in(buf) {
+            None => stream.poll_write(cx, buf),
+            Some(0) => {
+                let answer = lowered(buf, *frame_max);
+                while *written < TUNE_OK_LEN {
+                    match ready!(stream.as_mut().poll_write(cx, &answer[*written..]))? {
+                        0 => return Poll::Ready(Ok(0)),
+                        more => *written += more,
+                    }
+                }
+                *limit = FrameLimit::AsAgreed;
+                Poll::Ready(Ok(TUNE_OK_LEN))
+            }
+            Some(before) => stream.poll_write(cx, &buf[..before]),
+        }
     }
 
     fn poll_write_vectored(
@@ -108,6 +141,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Utf8Guard<S> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let FrameLimit::Asked { .. } = self.inspector.limit {
+            let first = bufs.iter().find(|buf| !buf.is_empty()).map_or(&[][..], |buf| buf);
+            return self.poll_write(cx, first);
+        }
         Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
     }
 

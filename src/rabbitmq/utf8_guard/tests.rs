@@ -8,9 +8,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use futures_io::AsyncRead;
+use futures_io::{AsyncRead, AsyncWrite};
 
 use super::{
+    frame_limit::{ROOM, TUNE_OK_LEN},
     frames::*,
     payload::{
         Field::{HeadersTable, Octets, ShortString},
@@ -419,4 +420,68 @@ fn one_delivery_cannot_fill_the_memory() {
     let (read, repairs) = through(&[deliver(1, 1, b"k"), headers(1, &keys)]);
     assert!(!read.windows(BAD.len()).any(|octets| octets == BAD));
     assert_eq!(repairs.take(1, 1).len(), MAX_REPAIRS_PER_DELIVERY);
+}
+
+/// Gives a `connection.tune`, and takes so many octets at a time.
+struct Broker {
+    pieces: Pieces,
+    taken: Vec<u8>,
+    at_once: usize,
+}
+
+impl AsyncRead for Broker {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.pieces).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Broker {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let amount = buf.len().min(self.at_once);
+        self.taken.extend(&buf[..amount]);
+        Poll::Ready(Ok(amount))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn tune(method_number: u16, frame_max: u32) -> Vec<u8> {
+    let (channel_max, heartbeat) = (2047_u16.to_be_bytes(), 60_u16.to_be_bytes());
+    method((10, method_number), 0, &[&channel_max, &frame_max.to_be_bytes(), &heartbeat])
+}
+
+/// What lapin reads where the broker wants frames of that size, and what the broker is answered where lapin takes `answered`.
+fn agreed(by_broker: u32, answered: u32, at_once: usize) -> (Vec<u8>, Vec<u8>) {
+    let pieces = Pieces { pieces: [tune(30, by_broker)].into(), ready: false };
+    let broker = Broker { pieces, taken: Vec::new(), at_once };
+    let mut guard = Utf8Guard::with_larger_frames(broker, Repairs::default());
+    let sent = [&b"before"[..], &tune(31, answered), b"behind"].concat();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let (mut buf, mut written) = ([0; 64], 0);
+        let read = poll_fn(|cx| Pin::new(&mut guard).poll_read(cx, &mut buf)).await.unwrap();
+        while written < sent.len() {
+            written += poll_fn(|cx| Pin::new(&mut guard).poll_write(cx, &sent[written..])).await.unwrap();
+        }
+        (buf[..read].to_vec(), guard.into_inner().taken)
+    })
+}
+
+#[test]
+fn larger_frames_are_taken_than_the_broker_is_told() {
+    const AGREED: u32 = 131_072;
+    for at_once in [1, 7, TUNE_OK_LEN, 100] {
+        let (read, taken) = agreed(AGREED, AGREED + ROOM, at_once);
+        assert_eq!(read, tune(30, AGREED + ROOM));
+        assert_eq!(taken, [&b"before"[..], &tune(31, AGREED), b"behind"].concat());
+    }
+    // Somebody may want less, and a broker may have no limit.
+    assert_eq!(agreed(AGREED, 4096 + ROOM, 100).1, [&b"before"[..], &tune(31, 4096), b"behind"].concat());
+    assert_eq!(agreed(0, AGREED, 100), (tune(30, 0), [&b"before"[..], &tune(31, AGREED), b"behind"].concat()));
 }

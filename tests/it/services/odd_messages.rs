@@ -104,6 +104,30 @@ async fn a_nul_in_names_and_texts_holds_nothing_up() {
     }
 }
 
+/// RabbitMQ delivers it though its header is larger than a frame may be, once `x-death` is in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_header_that_has_outgrown_its_frame_is_kept_whole_and_holds_nothing_up() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for database in TestDatabase::both() {
+        let vhost = rabbit.vhost();
+        let server = AppState::open(&database, broker(vhost.amqp_url())).await;
+        let orders = Service::start(&vhost, "orders").await;
+        let mut headers = FieldTable::default();
+        headers.insert("trace".into(), AMQPValue::LongString("x".repeat(130_850).into()));
+        orders.receive(BasicProperties::default().with_headers(headers.clone()), b"large one").await;
+        orders.reject().await;
+        for _ in 0..3 {
+            orders.fail("small").await;
+        }
+        let letters = server.await_letters(4).await;
+        let large = letters.iter().find(|letter| letter.size > 5).unwrap().id;
+        server.retry(&[large]).await;
+        let came = orders.work().await;
+        let kept = came.properties.headers().as_ref().unwrap().inner().get("trace").cloned();
+        assert_eq!(kept, headers.inner().get("trace").cloned());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_body_is_kept_whole_and_goes_back_whole() {
     let Some(rabbit) = Rabbit::shared() else { return };
