@@ -2,7 +2,7 @@
 // now. Nothing moves that is pointed at or worked with; rows come in only when they are asked for.
 import { all, isChanged, one } from "./dom.js";
 import { isOwn } from "./requests.js";
-import { countSelected, focusAgain, goOn, links, rowOf } from "./rows.js";
+import { countSelected, focusAgain, links, rowOf } from "./rows.js";
 
 let isAsking = false;
 let hasMissed = false;
@@ -203,10 +203,7 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   settle();
   // What comes by itself moves nobody.
-  if (!isOwn(detail.requestConfig)) {
-    refocus();
-    goOn();
-  }
+  if (!isOwn(detail.requestConfig)) refocus();
   if (detail.target.id === "pane" && matchMedia(NARROW).matches) scrollTo(0, one("#pane .letter-view") ? 0 : listAt);
 });
 

@@ -5,7 +5,6 @@ import { isAway, isLost, listenAgain } from "./live.js";
 const SHOWN_AFTER = 200;
 const SLOW_AFTER = 5000;
 const PATIENCE = 10000; // for the answer whether the server is there
-const OVER_AFTER = 60000; // as htmx does it; nobody tells of the browser's Stop
 
 const running = new Map(); // requests, and how they are shown: "" or a word
 let repeat = null; // what "Try again" does
@@ -26,10 +25,9 @@ const paint = () => {
 const begin = (request) => {
   const shown = { word: "" };
   const set = (word) => () => ((shown.word = word), paint());
-  shown.timers = [setTimeout(set("busy"), SHOWN_AFTER), setTimeout(set("slow"), SLOW_AFTER), setTimeout(end, OVER_AFTER, request)];
+  shown.timers = [setTimeout(set("busy"), SHOWN_AFTER), setTimeout(set("slow"), SLOW_AFTER)];
   running.set(request, shown);
   request.classList?.add("htmx-request");
-  return shown;
 };
 
 const end = (request) => {
@@ -39,9 +37,6 @@ const end = (request) => {
   request.classList?.remove("htmx-request");
   paint();
 };
-
-// Whether a form is on its way, and not only about to be.
-export const isSent = (form) => running.get(form)?.isGone;
 
 const fail = (text, verb, again) => {
   one("#toasts [data-unanswered]")?.remove();
@@ -153,7 +148,7 @@ const leave = async (element, verb, go, retry) => {
   begin(element);
   try {
     await isThere();
-    (running.get(element) ?? begin(element)).isGone = true; // somebody may have typed on
+    if (!running.has(element)) begin(element); // somebody has typed on
     go();
   } catch {
     end(element);

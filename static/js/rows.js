@@ -82,14 +82,6 @@ const follow = () => {
 
 export const open = () => links()[here()]?.click();
 
-let goesOn = false; // whether a key has acted on the letter beside the list
-
-// Opens what has its place in the list, where that has taken it away.
-export const goOn = () => {
-  if (goesOn) follow();
-  goesOn = false;
-};
-
 // Gives the focus back to a row, if one was walking by keys.
 export const focusAgain = () => {
   if (byKeys) links()[again()]?.focus();
@@ -127,7 +119,6 @@ export const act = (key) => {
   const isOfRows = meansRows();
   const button = one(`${isOfRows ? "#bulk" : ".letter-view"} [data-key="${key}"]`);
   if (!button) return;
-  goesOn = byKeys && !isOfRows;
   if (isOfRows && !one(SELECTED)) toggle();
   button.click();
 };

@@ -1,16 +1,17 @@
 // What was typed into a form is not lost by a key or a click that leads away: it is asked first. Of what the browser does by
 // itself (reload, back, closing), the browser asks.
 import { all, isChanged, on, one } from "./dom.js";
-import { isSent, submit } from "./requests.js";
+import { submit } from "./requests.js";
 
 const form = () => one("[data-unsaved]");
 
+let sent = null; // the form, once it is on its way
 let passes = null; // the link or form that may lead away
 let goOn = null; // what was about to be done
 
 const isUnsaved = () => {
   const edited = form();
-  if (!edited || isSent(edited)) return false;
+  if (!edited || edited === sent) return false;
   const isRefused = "changed" in edited.dataset || one(".form-wrong, .form-conflict", edited);
   return isRefused || all("input, select, textarea", edited).some(isChanged);
 };
@@ -51,11 +52,15 @@ on("click", "#unsaved [data-leave]", () => {
   goOn?.();
 });
 
+document.addEventListener("submit", (event) => {
+  if (event.target === form() && !event.defaultPrevented) sent = event.target;
+});
+
 // Whoever stays, as the server did not answer, and types on is asked again.
-on("input", "[data-unsaved]", () => (passes = null));
+on("input", "[data-unsaved]", () => (sent = passes = null));
 
 addEventListener("beforeunload", (event) => {
   if (!passes && isUnsaved()) event.preventDefault();
 });
 
-addEventListener("pageshow", () => (passes = null));
+addEventListener("pageshow", () => (sent = passes = null));

@@ -4,18 +4,17 @@
 use std::sync::Arc;
 
 use dead_letter_office::domain::letter::LetterId;
-use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, Executor, SqliteConnection};
 
 use super::{
     super::{
         desk::Desk,
         groups::{alike, group_of},
-        run::{PATIENCE, Running, serve},
+        run::{Running, serve},
     },
     scene::{Scene, letters},
 };
-use crate::support::{browser::Browser, free_port, process::wait_until};
+use crate::support::{browser::Browser, free_port};
 
 const TRY_AGAIN: &str = ".toast-box.is-failed [data-try-again]";
 
@@ -78,7 +77,6 @@ async fn a_server_that_is_gone_slow_or_ill_is_told_and_nothing_entered_is_lost()
     a_slow_answer_is_waited_for_in_sight(&stage).await;
     a_failure_of_the_server_can_be_tried_again(&stage).await;
     what_a_page_asks_for_by_itself_fails_without_a_word(&stage).await;
-    a_form_can_be_sent_again_after_stop(&stage).await;
 }
 
 async fn a_click_says_that_the_server_is_gone_until_it_is_back(stage: &mut Stage) {
@@ -185,30 +183,3 @@ async fn what_a_page_asks_for_by_itself_fails_without_a_word(stage: &Stage) {
     scene.sees("window.isMissed").await;
     assert_eq!(scene.count(".toast-box").await, 0);
 }
-
-/// A browser that is told to stop tells no page of it.
-async fn a_form_can_be_sent_again_after_stop(stage: &Stage) {
-    let scene = &stage.scene;
-    scene.open("/policies").await;
-    scene.types("#policy [name=queues]", "stopped").await;
-    scene.reads("#preview", "Means:").await;
-    // The server is there when it is asked, and does not answer what is sent then.
-    scene.ask("void (window.fetch = async () => new Response())").await;
-    scene.freeze().await;
-    scene.click("#policy .btn-primary").await;
-    wait_until("the form to be on its way", PATIENCE, async || {
-        scene.browser.evaluate("1").await.is_ok() && scene.browser.is_leaving()
-    })
-    .await;
-    scene.browser.devtools("Page.stopLoading", json!({})).await;
-    scene.browser.evaluate(TYPE_ON).await.unwrap();
-    scene.thaw().await;
-    scene.click("#policy .btn-primary").await;
-    scene.reads("main table", "stopped.*").await;
-}
-
-/// Without a look whether the page is at rest: it waits for the answer still.
-const TYPE_ON: &str = "((field) => {
-    field.value = 'stopped.*';
-    field.dispatchEvent(new Event('input', { bubbles: true }));
-})(document.querySelector('#policy [name=queues]'))";

@@ -21,7 +21,6 @@ async fn everything_can_be_reached() {
     checkboxes_select_too(&scene, &desk).await;
     the_open_letter_is_acted_on(&scene, &desk).await;
     what_cannot_be_seen_is_not_acted_on(&scene, &desk).await;
-    the_next_letter_is_opened_when_a_key_took_one_away(&scene, &desk).await;
     the_search_is_reached_and_left(&scene, &desk).await;
     help_and_pages_are_a_key_away(&scene).await;
     the_brush_sets_the_time(&scene, &desk).await;
@@ -200,24 +199,6 @@ async fn what_cannot_be_seen_is_not_acted_on(scene: &Scene, desk: &Desk) {
     }
     assert_eq!(statuses, [Status::Open, Status::Discarded, Status::Open]);
     scene.browser.set_viewport(1280, 900).await;
-}
-
-/// So that what the next key does is done to what is read.
-async fn the_next_letter_is_opened_when_a_key_took_one_away(scene: &Scene, desk: &Desk) {
-    let ids = letters(desk, "onward", 3).await;
-    scene.open("/letters?queue=onward").await;
-    scene.press("j").await;
-    scene.press_key(Key::Enter).await;
-    scene.reads("#pane .letter-view", "onward").await;
-    for (key, next) in [("d", ids[1]), ("r", ids[2])] {
-        scene.press(key).await;
-        scene.sees(&format!("document.querySelector('#pane .letter-view')?.dataset.letter === '{next}'")).await;
-        scene.sees(&format!("{FOCUSED} === 0")).await;
-        scene.is_at(&format!("/letters?queue=onward&letter={next}")).await;
-    }
-    assert_eq!(desk.status(ids[0]).await, Status::Discarded);
-    assert_eq!(desk.status(ids[1]).await, Status::Scheduled);
-    assert_eq!(desk.status(ids[2]).await, Status::Open);
 }
 
 async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
