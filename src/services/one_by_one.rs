@@ -7,7 +7,7 @@ use tokio::{sync::mpsc, task::spawn_blocking, time::timeout};
 /// How long one may take. What is read of a letter is bounded, and takes a second where a machine is slow.
 pub(super) const LIMIT: Duration = Duration::from_secs(30);
 
-/// Looks at all `items`, and says of each what came of it; `None` of one that took longer than `limit`, or panicked.
+/// Looks at all `items` and returns the results in their order; `None` for one that took longer than `limit`, or panicked.
 ///
 /// No thread can be stopped: one that is given up goes on, and the next begins behind it on another.
 pub(super) async fn one_by_one<T, R>(
