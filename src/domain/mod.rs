@@ -45,6 +45,7 @@ pub mod retry;
 pub mod retry_limits;
 pub mod rights;
 pub mod rule;
+pub mod rule_order;
 pub mod saved_view;
 pub(crate) mod schedule;
 pub mod schema;

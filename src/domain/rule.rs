@@ -8,7 +8,6 @@ use uuid::Uuid;
 use super::{
     actor::Actor,
     letter::{Importance, LetterId},
-    version::Expected,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,25 +53,6 @@ pub struct ActiveRule {
     pub rule: Rule,
     /// Who wrote it as it is; `None`: it stands in a file.
     pub set: Option<(Actor, Timestamp)>,
-}
-
-/// The order in which rules are tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuleOrder(pub Vec<RuleId>);
-
-impl RuleOrder {
-    pub fn of(rules: &[ActiveRule]) -> Self {
-        Self(rules.iter().map(|active| active.id).collect())
-    }
-}
-
-/// Where a rule comes to stand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RulePlace {
-    /// From 0 on.
-    pub at: usize,
-    /// In which order the rules have to be that it is counted in.
-    pub order: Expected,
 }
 
 /// That a rule could not be tried on letters.

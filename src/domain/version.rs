@@ -11,7 +11,7 @@ use super::{
     lifecycle::LetterState,
     mapping::ActiveMapping,
     policy::ActivePolicy,
-    rule::{ActiveRule, RuleOrder},
+    rule::ActiveRule,
     saved_view::SavedView,
 };
 
@@ -55,12 +55,6 @@ pub trait Versioned {
 impl Versioned for ActiveRule {
     fn version(&self) -> Version {
         Version::of(&self.rule)
-    }
-}
-
-impl Versioned for RuleOrder {
-    fn version(&self) -> Version {
-        Version::of(&self.0)
     }
 }
 

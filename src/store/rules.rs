@@ -15,7 +15,8 @@ use crate::domain::{
     activity::{Area, AuditEntry},
     actor::Actor,
     letter::LetterId,
-    rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder, RulePlace},
+    rule::{ActiveRule, Rule, RuleFailures, RuleId},
+    rule_order::{RuleOrder, RulePlace},
     version::Expected,
 };
 

@@ -2,11 +2,14 @@
 
 use failure_conventions::{Failure, dlo_queues};
 
-use super::{super::policies::Policies, due::WORKERS};
+use super::super::policies::Policies;
 use crate::{
     config::BrokerConfig,
     domain::{policy::Decision, retry_limits::RetryLimits},
 };
+
+/// Those that send back what is due, beside each other: while one awaits its confirms, the other sends.
+pub(crate) const DUE_SESSIONS: usize = 2;
 
 #[derive(Clone)]
 pub enum IntakeSource {
@@ -32,7 +35,7 @@ impl IntakeSource {
     pub const fn sessions(&self) -> usize {
         match self {
             Self::DeadLetters(_) | Self::Obituaries => 1,
-            Self::Due => WORKERS,
+            Self::Due => DUE_SESSIONS,
         }
     }
 

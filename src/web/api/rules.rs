@@ -11,7 +11,8 @@ use super::{reply::made_at, words};
 use crate::{
     domain::{
         letter::Importance,
-        rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder, RulePlace},
+        rule::{ActiveRule, Rule, RuleFailures, RuleId},
+        rule_order::{RuleOrder, RulePlace},
         version::{Expected, Version, Versioned},
     },
     services::rules::{RuleBook, RuleError},

@@ -15,7 +15,7 @@ use super::{
     group_charts::GroupCharts,
     group_moved::answer_elsewhere,
     letter_links::page_of,
-    part::parts,
+    part::GroupPart,
     redirect::redirect,
     shell::{Page, Shell},
     toast::Toast,
@@ -58,16 +58,7 @@ use crate::{
     },
 };
 
-parts! {
-    pub Part {
-        /// All that changes from page to page.
-        Main = "main",
-        /// How far people are with it.
-        State = "state",
-    }
-}
-
-type Visit = visit::Visit<Asked, Part>;
+type Visit = visit::Visit<Asked, GroupPart>;
 
 /// Letters that are shown; the list has all of them.
 const LETTERS: usize = 8;
@@ -139,7 +130,7 @@ pub async fn show(
         return Ok(elsewhere);
     }
     let page = load(&app, id, &visit, &user).await?;
-    Ok(answer!(page, visit.part, Part::Main => main, Part::State => only as_state))
+    Ok(answer!(page, visit.part, GroupPart::Main => main, GroupPart::State => only as_state))
 }
 
 /// Does one thing with all letters of a group that have the status which that takes, and that came in before it was asked.

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::{fragment, group::Part};
+use super::{fragment, part::GroupPart};
 use crate::{
     domain::group::GroupId,
     web::{
@@ -24,9 +24,13 @@ struct Moved {
 
 /// The answer about a group that something else has taken the place of: the way there. A page that is open already, and asks
 /// how far people are with it, says so; to be led there would put a page into it.
-pub async fn answer_elsewhere(app: &AppState, id: GroupId, part: Option<Part>) -> Result<Option<Response>, WebError> {
+pub async fn answer_elsewhere(
+    app: &AppState,
+    id: GroupId,
+    part: Option<GroupPart>,
+) -> Result<Option<Response>, WebError> {
     Ok(match moved_to(app, id).await? {
-        Some(there) if part == Some(Part::State) => Some(fragment::only(Moved { there }.render()?)),
+        Some(there) if part == Some(GroupPart::State) => Some(fragment::only(Moved { there }.render()?)),
         there => there.map(|there| Redirect::to(&there).into_response()),
     })
 }

@@ -43,3 +43,13 @@ parts! {
         Results = "results",
     }
 }
+
+parts! {
+    /// Of the page of a group, and of what is told in its place where something has taken that.
+    pub GroupPart {
+        /// All that changes from page to page.
+        Main = "main",
+        /// How far people are with it.
+        State = "state",
+    }
+}

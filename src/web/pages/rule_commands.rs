@@ -15,7 +15,8 @@ use super::{
 use crate::{
     domain::{
         actor::Actor,
-        rule::{ActiveRule, RuleId, RulePlace},
+        rule::{ActiveRule, RuleId},
+        rule_order::RulePlace,
         version::{Changed, Expected},
     },
     services::rules::{Draft, RuleError},

@@ -5,7 +5,8 @@ use amqp_message::time::Timestamp;
 use crate::{
     domain::{
         letter::Importance,
-        rule::{ActiveRule, Rule, RuleId, RuleOrder},
+        rule::{ActiveRule, Rule, RuleId},
+        rule_order::RuleOrder,
         version::{Changed, Expected, Versioned},
     },
     services::rules::{Draft, RuleBook, RuleError},

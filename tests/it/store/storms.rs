@@ -90,6 +90,20 @@ fn titles(slack: &SlackStandIn) -> Vec<String> {
     slack.messages().iter().map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
+/// Seventy groups of which each is told in a message of its own, 30 a minute; none is sent yet.
+async fn seventy_told_one_by_one(database: &TestDatabase) -> (SlackStandIn, Desk, Deliveries) {
+    let slack = SlackStandIn::open(check_slack_message).await.unwrap();
+    let desk = Desk::open(database, |config| {
+        slack_only(config, &slack);
+        config.page.collect_above = 0;
+    })
+    .await;
+    let deliveries = deliveries(&desk, &slack, 30);
+    groups(database, 0..70).await;
+    desk.looks_at(later(0)).await;
+    (slack, desk, deliveries)
+}
+
 async fn many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all(database: &TestDatabase) {
     let slack = SlackStandIn::open(check_slack_message).await.unwrap();
     let desk = Desk::open(database, |config| slack_only(config, &slack)).await;
@@ -128,15 +142,7 @@ async fn many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all(d
 }
 
 async fn a_channel_is_sent_so_much_in_a_minute_and_the_rest_later(database: &TestDatabase) {
-    let slack = SlackStandIn::open(check_slack_message).await.unwrap();
-    let desk = Desk::open(database, |config| {
-        slack_only(config, &slack);
-        config.page.collect_above = 0;
-    })
-    .await;
-    let deliveries = deliveries(&desk, &slack, 30);
-    groups(database, 0..70).await;
-    desk.looks_at(later(0)).await;
+    let (slack, desk, deliveries) = seventy_told_one_by_one(database).await;
     for sent in [30, 60, 70, 70] {
         send(&deliveries).await;
         assert_eq!(titles(&slack).len(), sent);
@@ -148,15 +154,7 @@ async fn a_channel_is_sent_so_much_in_a_minute_and_the_rest_later(database: &Tes
 
 /// What it does not take is not followed by all that waits.
 async fn a_channel_that_takes_nothing_is_asked_as_rarely(database: &TestDatabase) {
-    let slack = SlackStandIn::open(check_slack_message).await.unwrap();
-    let desk = Desk::open(database, |config| {
-        slack_only(config, &slack);
-        config.page.collect_above = 0;
-    })
-    .await;
-    let deliveries = deliveries(&desk, &slack, 30);
-    groups(database, 0..70).await;
-    desk.looks_at(later(0)).await;
+    let (slack, desk, deliveries) = seventy_told_one_by_one(database).await;
     slack.misbehave(1_000, Misbehaviour::status(503));
     for asked in [30, 60, 90] {
         tokio::join!(send(&deliveries), send(&deliveries), send(&deliveries));

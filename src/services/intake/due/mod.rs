@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use batch::{Batch, Parcel};
 
-use super::{Intake, briefly::PATIENCE, paused, publisher::Publisher};
+use super::{Intake, briefly::PATIENCE, paused, publisher::Publisher, source::DUE_SESSIONS};
 use crate::{
     crash_point,
     domain::{
@@ -32,8 +32,6 @@ use crate::{
     store::StoreError,
 };
 
-/// Sessions that do this beside each other: while one awaits its confirms, the other sends.
-pub(crate) const WORKERS: usize = 2;
 /// How often it is looked whether somebody else has begun to have messages wait in this broker.
 const LOOK: Duration = Duration::from_secs(10 * 60);
 /// How soon an obituary is tried again that could neither be published nor stored, and the database asked again that did not
@@ -125,7 +123,7 @@ impl Due<'_> {
                 }
                 () = stop.cancelled() => return self.finish(batch, &acknowledger).await,
             }
-            while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
+            while (batch.parcels.len() + BUNDLE) * DUE_SESSIONS <= self.intake.batching.batch_size {
                 // How the stream ended is reported again when the next is awaited.
                 let Some(Ok(Received::Delivery(next))) = consumer.next_ready() else { break };
                 self.open(*next, &mut batch);

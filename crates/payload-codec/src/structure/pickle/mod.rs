@@ -7,6 +7,7 @@
 mod machine;
 mod number;
 mod show;
+mod value;
 
 use machine::Machine;
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     super::{Unreadable, malformed},
-    machine::Value,
+    value::Value,
 };
 
 /// The longest integer that is shown as a number, in bytes. Longer ones are text.

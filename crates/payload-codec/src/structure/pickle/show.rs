@@ -6,7 +6,7 @@ use super::{
         budget::{Budget, base64, float},
         malformed,
     },
-    machine::{Ref, Value},
+    value::{Ref, Value},
 };
 use crate::{
     json::{Kind, Member, Node},
