@@ -1,6 +1,7 @@
 //! Long work that is kept in the database, so that it can be watched.
 
 mod bulk;
+mod control;
 mod outcome;
 
 use amqp_message::{time::Timestamp, word_enum};
@@ -8,6 +9,7 @@ use uuid::Uuid;
 
 pub use self::{
     bulk::{Bulk, Left, NoUndo},
+    control::{JobRefusal, check_control},
     outcome::{JobLetters, JobOutcome, NotSent, ToldNotSent, WhyNotSent},
 };
 use super::{
@@ -15,6 +17,7 @@ use super::{
     command::{Command, CommandReport, Refusal},
     letter::LetterId,
     pacing::Stage,
+    rights::QueueScope,
 };
 
 /// The action of finding out the types of all letters again.
@@ -61,6 +64,8 @@ pub struct JobRecord {
     /// What it does with which letters, where it is about those of a filter.
     pub bulk: Option<Bulk>,
     pub progress: JobProgress,
+    /// The queues that it acts on.
+    pub acts_on: QueueScope,
 }
 
 /// How far the retries of a job have come.

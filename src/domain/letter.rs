@@ -20,6 +20,9 @@ use super::{group_id::GroupId, telling::Telling};
 pub struct LetterId(Uuid);
 
 impl LetterId {
+    /// Behind those of all letters.
+    pub const LAST: Self = Self(Uuid::max());
+
     pub const fn from_uuid(id: Uuid) -> Self {
         Self(id)
     }

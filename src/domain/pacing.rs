@@ -19,6 +19,13 @@ pub const CATCH_UP: Duration = Duration::from_secs(1);
 pub const HELD_UP: Duration = Duration::from_secs(2);
 /// How often the outcomes of letters are looked at.
 pub const LOOK: Duration = Duration::from_millis(250);
+/// The same while all that is left goes into queues that are paused: there is nothing to see before one is resumed.
+pub const HELD_LOOK: Duration = Duration::from_secs(3);
+/// The longest wait for the next walk along letters that are all passed over.
+const LONGEST_HELD: Duration = Duration::from_secs(5 * 60);
+/// Letters that are looked at in one step where some are passed over: what is behind more of these is found some steps
+/// later.
+pub const AHEAD: u64 = 2_000;
 
 /// How fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +89,8 @@ pub struct Progress {
     pub failed_again: u64,
     pub waiting: u64,
     pub waiting_since: Option<Timestamp>,
+    /// All that wait do so for queues that are paused.
+    pub is_held: bool,
     pub last_sent_at: Option<Timestamp>,
 }
 
@@ -99,6 +108,12 @@ pub enum Step {
     End,
 }
 
+/// How long to wait where all `letters` that are left are passed over: to walk along very many takes steps of its own.
+pub fn held_wait(letters: u64) -> Duration {
+    let steps = u32::try_from(letters / AHEAD).unwrap_or(u32::MAX).saturating_add(1);
+    HELD_LOOK.saturating_mul(steps).min(LONGEST_HELD)
+}
+
 impl Progress {
     /// Letters that were neither sent nor refused.
     pub const fn remaining(&self) -> u64 {
@@ -108,6 +123,10 @@ impl Progress {
     /// Released letters that were not sent in the end: their queue is gone, or somebody has done something else with them.
     pub const fn lost(&self) -> u64 {
         self.done.saturating_sub(self.sent).saturating_sub(self.waiting)
+    }
+
+    const fn look(&self) -> Duration {
+        if self.is_held { HELD_LOOK } else { LOOK }
     }
 
     fn is_held_up(&self, now: Timestamp) -> bool {
@@ -130,7 +149,7 @@ impl Pacing {
         match (progress.stage, self.canary) {
             (Stage::Canary, Some(canary)) => self.canary_step(canary, progress, now),
             _ if progress.remaining() > 0 => self.release(progress, now, u64::MAX),
-            _ if progress.waiting > 0 => Step::Wait { next_at: now.plus(LOOK) },
+            _ if progress.waiting > 0 => Step::Wait { next_at: now.plus(progress.look()) },
             _ => Step::End,
         }
     }
@@ -144,7 +163,7 @@ impl Pacing {
             return self.release(progress, now, canary.first - progress.done);
         }
         if progress.waiting > 0 {
-            return Step::Wait { next_at: look };
+            return Step::Wait { next_at: now.plus(progress.look()) };
         }
         let decided = progress.last_sent_at.unwrap_or(now).plus(canary.wait);
         match () {

@@ -46,6 +46,8 @@ headers! {
     ERROR_STACKTRACE = "dlo-error-stacktrace";
     /// when it failed, in RFC 3339
     FAILED_AT = "dlo-failed-at";
+    /// that it waited in RabbitMQ and could not be sent back, so that its failure is counted already; written by dlo alone
+    WAITED = "dlo-waited";
 }
 
 /// Those that every retry has. RabbitMQ forgets the first address with the first retry; only what waits in RabbitMQ has
@@ -88,6 +90,11 @@ pub fn dlo_count(headers: &FieldTable, queue: &str) -> Option<FailureCount> {
 /// The exchange and routing key it was first published with.
 pub fn dlo_address(headers: &FieldTable) -> Option<(&str, &str)> {
     Some((headers.get_str(EXCHANGE)?, headers.get_str(ROUTING_KEY)?))
+}
+
+/// Whether it waited in RabbitMQ when it was given up.
+pub fn has_waited(headers: &FieldTable) -> bool {
+    headers.get(WAITED).is_some()
 }
 
 /// Marks a message with the exchange and routing key it was first published with.

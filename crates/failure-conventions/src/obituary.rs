@@ -84,12 +84,13 @@ fn fault(headers: &FieldTable, name: &str) -> Option<&'static str> {
 /// Takes off what makes a message an obituary: when it fails again, that is another failure. Where it was first published
 /// is still so then, and stays.
 pub(super) fn clean(headers: &mut FieldTable) {
-    const ADDED: [&str; 5] = [
+    const ADDED: [&str; 6] = [
         dlo_headers::REASON,
         dlo_headers::ERROR_TYPE,
         dlo_headers::ERROR_MESSAGE,
         dlo_headers::ERROR_STACKTRACE,
         dlo_headers::FAILED_AT,
+        dlo_headers::WAITED,
     ];
     headers.remove_where(|name| ADDED.contains(&name));
 }

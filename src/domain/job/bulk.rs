@@ -6,6 +6,7 @@ use amqp_message::time::Timestamp;
 use payload_codec::json::MergePatch;
 use uuid::Uuid;
 
+use super::control::JobRefusal;
 use crate::domain::{
     actor::Actor,
     command::{Command, Refusal},
@@ -43,6 +44,8 @@ pub enum Left {
 /// Why a job is not taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoUndo {
+    Refused(JobRefusal),
+    /// It is about no letters of a filter.
     Unknown,
     Running,
     Final,
@@ -52,14 +55,16 @@ pub enum NoUndo {
 
 impl fmt::Display for NoUndo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let why = match self {
+            Self::Refused(refusal) => return write!(f, "{refusal}"),
             Self::Unknown => "There is no such action on all dead letters of a group or filter.",
             Self::Running => "It has not ended yet; cancel it first.",
             Self::Final => "It cannot be undone.",
             Self::NothingLeft => {
                 "There is nothing left to undo: its dead letters were reopened, sent or changed since, or are not kept any more."
             }
-        })
+        };
+        f.write_str(why)
     }
 }
 

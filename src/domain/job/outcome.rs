@@ -4,7 +4,7 @@ use std::{cmp::Reverse, fmt};
 
 use amqp_message::time::Timestamp;
 
-use super::{JobProgress, JobRecord, JobState};
+use super::{Bulk, JobProgress, JobRecord, JobState};
 
 /// The outcomes of the retries of a job by now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +95,12 @@ impl JobRecord {
             failed_again,
             not_sent: self.job.total.saturating_sub(sent).saturating_sub(to_send),
         }
+    }
+
+    /// Whether some of its letters may be as it has left them.
+    pub fn may_be_undone(&self, outcome: &JobOutcome) -> bool {
+        let is_left = if self.is_retry() { outcome.to_send > 0 } else { self.job.done > 0 };
+        is_left && !self.job.goes_on() && self.bulk.as_ref().is_some_and(Bulk::can_be_undone)
     }
 
     /// Why letters were not sent, the commonest reason first.

@@ -16,6 +16,7 @@ fn progress(total: u64) -> Progress {
         failed_again: 0,
         waiting: 0,
         waiting_since: None,
+        is_held: false,
         last_sent_at: None,
     }
 }
@@ -111,6 +112,15 @@ fn what_is_not_sent_is_not_added_to() {
     assert!(matches!(paced(Pace::AtOnce).step(&held_up, later), Step::Release { most: PORTION, .. }));
     let over = Progress { done: 100, sent: 99, waiting: 1, ..progress(100) };
     assert_eq!(rate.step(&over, NOON), look(NOON), "it ends when all are sent");
+    let held = Progress { is_held: true, ..over };
+    assert_eq!(rate.step(&held, NOON), Step::Wait { next_at: NOON.plus(HELD_LOOK) });
+}
+
+#[test]
+fn the_more_is_passed_over_the_longer_it_is_left_alone() {
+    for (letters, seconds) in [(1, 3), (AHEAD - 1, 3), (AHEAD, 6), (10 * AHEAD, 33), (u64::MAX, 300)] {
+        assert_eq!(held_wait(letters), Duration::from_secs(seconds), "{letters}");
+    }
 }
 
 #[test]
@@ -131,6 +141,11 @@ fn the_first_ones_decide() {
         Progress { sent: 22, waiting: 3, ..sent },
         90,
         Step::Wait { next_at: NOON.plus(Duration::from_secs(90)).plus(LOOK) },
+    );
+    check(
+        Progress { sent: 22, waiting: 3, is_held: true, ..sent },
+        90,
+        Step::Wait { next_at: NOON.plus(Duration::from_secs(90)).plus(HELD_LOOK) },
     );
     // What was refused is none of the first; another takes its place.
     check(

@@ -38,6 +38,7 @@ pub fn undeliverable(id: LetterId, message: &Message, queue: &str, reason: Reaso
     };
     let mut obituary = obituary(id, message, &failure, target);
     obituary.headers.set(dlo_headers::ERROR_MESSAGE, FieldValue::string(format!("it could not be sent back: {why}")));
+    obituary.headers.set(dlo_headers::WAITED, FieldValue::string("true"));
     obituary
 }
 
@@ -79,6 +80,7 @@ mod tests {
         assert_eq!(dlo_headers::dlo_attempts(&obituary.headers, "orders"), Some(4));
         assert_eq!(LetterId::from_headers(&obituary.headers), Some(id));
         assert_eq!((obituary.headers.get("CC"), obituary.properties.expiration), (None, None));
+        assert!(!dlo_headers::has_waited(&obituary.headers));
     }
 
     #[test]
@@ -92,5 +94,6 @@ mod tests {
         assert_eq!((told(dlo_headers::QUEUE), told(dlo_headers::REASON)), (Some("orders"), Some("expired")));
         assert_eq!((told(dlo_headers::EXCHANGE), told(dlo_headers::ATTEMPTS)), (Some("events"), Some("3")));
         assert_eq!(told(dlo_headers::ERROR_MESSAGE), Some("it could not be sent back: no queue"));
+        assert!(dlo_headers::has_waited(&obituary.headers));
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
+use failure_conventions::dlo_headers;
 use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
@@ -266,7 +267,10 @@ pub(super) fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recor
             Recorded::Waits(_) => waiting += 1,
             Recorded::New(_) | Recorded::FailedAgain(_) => received += 1,
         }
-        intake.metrics.letter_received(&intake.broker, queue);
+        // What was sent on to wait was counted then.
+        if !dlo_headers::has_waited(&arrival.message.headers) {
+            intake.metrics.letter_received(&intake.broker, queue);
+        }
     }
     tracing::debug!(broker.name = intake.broker, queue.name = batch.queue, letters = received, waiting, "stored");
     intake.feed.received(received);

@@ -154,11 +154,13 @@ impl Triage {
     /// What takes back a job that has ended, by somebody.
     ///
     /// # Errors
-    /// It is unknown, goes on, or cannot be taken back.
+    /// It is not theirs to undo, goes on, or cannot be taken back.
     pub async fn undo(&self, job: Uuid, by: &Actor) -> Result<Result<Bulk, NoUndo>, StoreError> {
-        let Some((job, (bulk, begun))) = self.store.job_of(job, by).await?.zip(self.store.bulk(job).await?) else {
-            return Ok(Err(NoUndo::Unknown));
+        let job = match self.store.job_of(job, by).await? {
+            Ok(job) => job,
+            Err(refusal) => return Ok(Err(NoUndo::Refused(refusal))),
         };
+        let Some((bulk, begun)) = self.store.bulk(job.id).await? else { return Ok(Err(NoUndo::Unknown)) };
         if job.goes_on() {
             return Ok(Err(NoUndo::Running));
         }

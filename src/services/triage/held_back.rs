@@ -19,9 +19,9 @@ use crate::{
         access::Grants,
         actor::Actor,
         command::{Command, CommandReport, Refusal},
-        job::{Bulk, Job, JobState, Verdict},
+        job::{Bulk, Job, JobRefusal, JobState, Verdict},
         letter::LetterId,
-        pacing::{LOOK, Progress, Stage, Step},
+        pacing::{LOOK, Progress, Stage, Step, held_wait},
     },
     services::worker::{Next, Worker},
     store::{Advance, BulkAudit, ClaimedBulk, HeldBack, LetterEdits, Order, StoreError},
@@ -67,34 +67,40 @@ impl Triage {
 
     /// Stops a job; what it has done stays done, and what it has not sent yet is taken back. Says whether there was
     /// anything to stop.
-    pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let is_theirs = self.store.job_of(job, by).await?.is_some();
-        let cancelled = is_theirs && self.changes.cancel_job(job, by).await?;
+    pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<Result<bool, JobRefusal>, StoreError> {
+        if let Err(refusal) = self.store.job_of(job, by).await? {
+            return Ok(Err(refusal));
+        }
+        let cancelled = self.changes.cancel_job(job, by).await?;
         if cancelled {
             self.take_back(job, by).await?;
         }
-        Ok(cancelled)
+        Ok(Ok(cancelled))
     }
 
     /// Stops a retry of many letters for a while; says whether there was one to stop.
-    pub async fn pause(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let is_theirs = self.store.job_of(job, by).await?.is_some();
-        let paused = is_theirs && self.changes.pause_job(job, by).await?;
+    pub async fn pause(&self, job: Uuid, by: &Actor) -> Result<Result<bool, JobRefusal>, StoreError> {
+        if let Err(refusal) = self.store.job_of(job, by).await? {
+            return Ok(Err(refusal));
+        }
+        let paused = self.changes.pause_job(job, by).await?;
         if paused {
             self.take_back(job, by).await?;
         }
-        Ok(paused)
+        Ok(Ok(paused))
     }
 
     /// Goes on with one that was paused; says whether it was.
-    pub async fn resume(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let is_theirs = self.store.job_of(job, by).await?.is_some();
-        let resumed = is_theirs && self.changes.resume_job(job, by).await?;
+    pub async fn resume(&self, job: Uuid, by: &Actor) -> Result<Result<bool, JobRefusal>, StoreError> {
+        if let Err(refusal) = self.store.job_of(job, by).await? {
+            return Ok(Err(refusal));
+        }
+        let resumed = self.changes.resume_job(job, by).await?;
         if resumed {
             self.held_back.notify();
             self.left_behind.notify();
         }
-        Ok(resumed)
+        Ok(Ok(resumed))
     }
 
     /// Takes the next step of every job whose time has come; says whether there is more to do at once.
@@ -184,11 +190,14 @@ impl Triage {
         let to = Advance { next_at: Some(next_at), passed: found.passed, ..held.stays() };
         let (ids, gone) = (found.meant, found.gone);
         if ids.is_empty() && gone.is_empty() {
-            match to.passed {
-                Some(_) => self.move_on(held, Advance { next_at: Some(now.plus(LOOK)), ..to }).await?,
+            let wait = match to.passed {
+                // Who resumes a queue says that it is looked at.
+                Some(LetterId::LAST) => held_wait(job.total.saturating_sub(job.over())),
+                Some(_) => LOOK,
                 // They are gone: nothing remains but what was released.
-                None => self.store.nothing_left(job.id).await?,
-            }
+                None => return self.store.nothing_left(job.id).await.map(|()| false),
+            };
+            self.move_on(held, Advance { next_at: Some(now.plus(wait)), ..to }).await?;
             return Ok(false);
         }
         let Command::Retry { queue, .. } = &bulk.command else { return Ok(false) };

@@ -22,6 +22,11 @@ impl Triage {
 
     /// What was due goes out at the usual pace. The answer is whether the queue was paused.
     pub async fn resume_queue(&self, broker: &str, queue: &str, by: &Actor) -> Result<bool, StoreError> {
-        self.changes.resume_queue(broker, queue, by).await
+        let resumed = self.changes.resume_queue(broker, queue, by).await?;
+        if resumed {
+            // Other servers look by themselves a moment later.
+            self.held_back.notify();
+        }
+        Ok(resumed)
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     domain::{
         job::{Bulk, JobRecord, JobState},
         letter::{LetterId, Status},
+        pacing::AHEAD,
     },
     store::{
         StoreError, StoreReader,
@@ -16,10 +17,6 @@ use crate::{
         letters::rows::{bigint, parse},
     },
 };
-
-/// Letters that are looked at in one step where some are passed over: what is behind more of these is found some steps
-/// later.
-const AHEAD: u64 = 2_000;
 
 /// What becomes of a letter whose turn it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +36,7 @@ pub struct Frozen {
     /// Those that are not: they have come in again since, or somebody has dealt with them.
     pub gone: Vec<LetterId>,
     /// The last one that was passed over because its queue is paused. The next ones are looked for behind it, and then
-    /// from the beginning.
+    /// from the beginning. [`LetterId::LAST`] where all that are left are passed over.
     pub passed: Option<LetterId>,
 }
 
@@ -59,8 +56,11 @@ impl StoreReader {
             frozen.passed = None;
             turns = self.turns(job, bulk, None, most).await?;
         }
+        let mut are_all_seen = false;
         if turns.iter().any(|(_, turn)| *turn == Turn::PassedOver) {
-            turns = self.turns(job, bulk, frozen.passed, most.max(AHEAD)).await?;
+            let ahead = most.max(AHEAD);
+            turns = self.turns(job, bulk, frozen.passed, ahead).await?;
+            are_all_seen = (turns.len() as u64) < ahead;
         }
         for (letter, turn) in turns {
             if (frozen.meant.len() + frozen.gone.len()) as u64 >= most {
@@ -71,6 +71,9 @@ impl StoreReader {
                 Turn::PassedOver => frozen.passed = Some(letter),
                 Turn::Gone => frozen.gone.push(letter),
             }
+        }
+        if are_all_seen && frozen.meant.is_empty() && frozen.gone.is_empty() {
+            frozen.passed = Some(LetterId::LAST);
         }
         Ok(frozen)
     }

@@ -27,7 +27,7 @@ pub struct HeldBack {
     pub claimed: ClaimedBulk,
     pub progress: JobProgress,
     pub letters: JobLetters,
-    /// The last of its letters that was passed over because its queue is paused.
+    /// The last of its letters that was passed over because its queue is paused, or [`LetterId::LAST`] where all were.
     pub passed: Option<LetterId>,
     pub(crate) seq: Option<i64>,
 }
@@ -38,7 +38,7 @@ impl HeldBack {
         let Job { total, done, failed, skipped, .. } = self.claimed.job;
         let failed = failed + skipped;
         let JobProgress { sent, failed_again, last_sent_at, .. } = self.progress;
-        let JobLetters { waiting, waiting_since, .. } = self.letters;
+        let JobLetters { waiting, waiting_since, is_held, claimed_until, .. } = self.letters;
         let portion = if self.claimed.bulk.edit.is_some() { EDITED_PORTION } else { PORTION };
         Progress {
             stage,
@@ -51,6 +51,7 @@ impl HeldBack {
             failed_again,
             waiting,
             waiting_since,
+            is_held: is_held && waiting_since.is_none() && claimed_until.is_none(),
             last_sent_at,
         }
     }

@@ -9,8 +9,8 @@ use super::{bulk, held_back::ProgressRow};
 use crate::{
     domain::{
         actor::Actor,
-        job::{Job, JobPlace, JobRecord, JobState},
-        rights::{QueueScope, Right},
+        job::{Job, JobPlace, JobRecord, JobRefusal, JobState, check_control},
+        rights::QueueScope,
     },
     store::{
         StoreError, StoreReader, audit,
@@ -43,8 +43,11 @@ impl RecordRow {
     }
 
     /// Whether somebody sees it and may act on all that it acts on.
-    fn is_theirs(&self, by: &Actor) -> Result<bool, StoreError> {
-        Ok(self.is_seen(&by.concerned())? && audit::read_scope(&self.within)?.is_within(&by.scope(Right::Act)))
+    fn check(&self, by: &Actor) -> Result<Result<(), JobRefusal>, StoreError> {
+        if !self.is_seen(&by.concerned())? {
+            return Ok(Err(JobRefusal::NotFound));
+        }
+        Ok(check_control(&audit::read_scope(&self.within)?, by))
     }
 }
 
@@ -54,7 +57,8 @@ impl TryFrom<RecordRow> for JobRecord {
     fn try_from(row: RecordRow) -> Result<Self, StoreError> {
         let (by, at) = (Actor::named(row.actor), Timestamp::from_micros(row.created_at));
         let bulk = row.bulk.as_deref().map(|text| bulk::read(text, by.clone())).transpose()?;
-        Ok(Self { job: Job::try_from(row.job)?, by, at, bulk, progress: row.progress.read()? })
+        let acts_on = audit::read_scope(&row.within)?;
+        Ok(Self { job: Job::try_from(row.job)?, by, at, bulk, progress: row.progress.read()?, acts_on })
     }
 }
 
@@ -71,11 +75,12 @@ impl StoreReader {
         }
     }
 
-    /// A job that somebody may stop, resume and undo.
-    pub async fn job_of(&self, id: Uuid, by: &Actor) -> Result<Option<Job>, StoreError> {
-        match self.job_row(id).await? {
-            Some(row) if row.is_theirs(by)? => Job::try_from(row.job).map(Some),
-            _ => Ok(None),
+    /// A job that somebody may stop, resume and undo, or why they may not.
+    pub async fn job_of(&self, id: Uuid, by: &Actor) -> Result<Result<Job, JobRefusal>, StoreError> {
+        let Some(row) = self.job_row(id).await? else { return Ok(Err(JobRefusal::NotFound)) };
+        match row.check(by)? {
+            Ok(()) => Job::try_from(row.job).map(Ok),
+            Err(refusal) => Ok(Err(refusal)),
         }
     }
 

@@ -65,7 +65,11 @@ impl StoreReader {
             return Ok(Vec::new());
         }
         let plan = self.plan(filter, &matching).await?;
-        let groups: Vec<Uuid> = on!(self.db.reader(), |pool| {
+        let mut tx = match &plan {
+            Some(plan) => self.begin_for(plan).await?,
+            None => self.db.snapshot().await?,
+        };
+        let groups: Vec<Uuid> = on!(&mut tx, |tx| {
             let mut select = QueryBuilder::new("SELECT DISTINCT l.group_id ");
             match &plan {
                 Some(plan) => plan.push_letters(&mut select, &matching, false),
@@ -73,7 +77,7 @@ impl StoreReader {
             }
             push_times(&mut select, filter, "l.");
             select.push(" AND l.group_id IS NOT NULL");
-            select.build_query_scalar().persistent(false).fetch_all(pool).await?
+            select.build_query_scalar().persistent(false).fetch_all(&mut **tx).await?
         });
         Ok(groups.into_iter().map(GroupId::from_uuid).collect())
     }

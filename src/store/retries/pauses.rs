@@ -93,6 +93,7 @@ impl Store {
         if resumed == 0 {
             return Ok(false);
         }
+        look_again(&mut tx, at).await?;
         audit::append(&mut tx, &resumed_entry(broker, queue, by, at, "")).await?;
         tx.commit().await?;
         Ok(true)
@@ -119,6 +120,9 @@ impl Store {
             .bind(at.as_micros())
             .fetch_all(&mut **tx)
             .await?);
+        if !queues.is_empty() {
+            look_again(&mut tx, at).await?;
+        }
         for queue in &queues {
             let entry = resumed_entry(broker, queue, &Actor::system(), at, "it has a consumer");
             audit::append(&mut tx, &entry).await?;
@@ -132,6 +136,27 @@ impl Store {
 pub fn resumed_entry(broker: &str, queue: &str, by: &Actor, at: Timestamp, why: &str) -> AuditEntry {
     let entry = AuditEntry::new(at, by, Area::Queues, "resume", queue);
     AuditEntry { detail: why.to_owned(), concerns: Concerns::Queue(broker.to_owned(), queue.to_owned()), ..entry }
+}
+
+/// Has retries that are held back begin anew with what they have passed over, those at once that wait for nothing else.
+async fn look_again(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+    // An update of many rows would take them in any order.
+    const LOCK: &str =
+        "SELECT id FROM jobs WHERE state = 'running' AND next_at IS NOT NULL ORDER BY id FOR NO KEY UPDATE";
+    // A step that is due is perhaps being taken, and saw the queue paused: it comes to nothing, as the job is not as it was.
+    const LOOK: &str = "UPDATE jobs SET position = NULL,
+            next_at = CASE WHEN position = $1 OR next_at < $2 THEN $2 ELSE next_at END
+        WHERE state = 'running' AND next_at IS NOT NULL";
+    if let Either::Postgres(tx) = &mut *tx {
+        sqlx::query(LOCK).execute(&mut **tx).await?;
+    }
+    on!(tx, |tx| sqlx::query(LOOK)
+        .bind(LetterId::LAST.as_uuid())
+        .bind(now.as_micros())
+        .execute(&mut **tx)
+        .await
+        .map(drop)?);
+    Ok(())
 }
 
 /// Puts so many of each queue whose pause is over back into the line; a pause that holds nothing any more is forgotten.

@@ -5,7 +5,10 @@
 
 use sqlx::{PgPool, Postgres, QueryBuilder};
 
-use super::plan::{FEW, Plan};
+use super::{
+    fragment::Fragment,
+    plan::{FEW, Plan},
+};
 use crate::{
     domain::filter::LetterFilter,
     store::{
@@ -38,12 +41,9 @@ struct Sample {
 }
 
 impl StoreReader {
-    /// Whether the index surely gives more than [`FEW`] letters for an expression. If not, it is not known.
-    pub(super) async fn is_common_in_index(&self, expression: &str) -> Result<bool, StoreError> {
-        self.is_common(("search_index", "x"), |query| {
-            query.push("x.words @@ CAST(").push_bind(expression.to_owned()).push(" AS tsquery)");
-        })
-        .await
+    /// Whether the index surely gives more than [`FEW`] letters for a condition. If not, it is not known.
+    pub(super) async fn is_common_in_index(&self, condition: &Fragment) -> Result<bool, StoreError> {
+        self.is_common(("search_index", "x"), |query| condition.push(query)).await
     }
 
     /// Whether surely more than [`FEW`] letters match all of a filter. If not, it is not known.

@@ -104,11 +104,12 @@ impl StoreReader {
         if matching.facets.is_empty() {
             return Ok(Vec::new());
         }
-        let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
+        let mut tx = self.begin_for(plan).await?;
+        let rows: Vec<(i64, i64)> = on!(&mut tx, |tx| {
             let mut query = QueryBuilder::new("SELECT l.facet_id, COUNT(*) ");
             plan.push_letters(&mut query, matching, false);
             push_times(&mut query, filter, "l.");
-            query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(pool).await?
+            query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(&mut **tx).await?
         });
         let counts = rows.into_iter().map(|(facet, count)| (FacetId(facet), count.unsigned_abs())).collect();
         Ok(with_keys(matching, &counts))

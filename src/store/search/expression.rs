@@ -7,6 +7,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use super::fragment::Fragment;
 use crate::{
     domain::search::{Area, Condition, Lexeme, Words, document::Document},
     store::db::Either,
@@ -92,6 +93,43 @@ impl Expression {
 }
 
 impl Expression {
+    /// The condition on rows of the index: `search_words` of SQLite, `x` of Postgres.
+    pub(super) fn in_index(&self, dialect: Dialect) -> Fragment {
+        match dialect {
+            Dialect::Sqlite => Fragment::of("search_words MATCH ").text(self.text(dialect)),
+            Dialect::Postgres => Fragment::of("x.words @@ CAST(").text(self.text(dialect)).sql(" AS tsquery)"),
+        }
+    }
+
+    /// The same for where the index is sure to be used. Postgres is asked for one lexeme after the other: of a hundred in
+    /// one question, which a comparison is, it holds each row that it finds against all.
+    pub(super) fn in_index_one_by_one(&self, dialect: Dialect) -> Fragment {
+        match (dialect, self.alternatives()) {
+            // By a subquery, as for each that it sees the planner takes its time.
+            (Dialect::Postgres, Some(lexemes)) => {
+                let lexemes: Vec<String> = lexemes.iter().map(|lexeme| lexeme.text(dialect)).collect();
+                Fragment::of("x.words @@ ANY(CAST((SELECT CAST(string_to_array(")
+                    .text(lexemes.join("\n"))
+                    .sql(", chr(10)) AS TSQUERY[])) AS TSQUERY[]))")
+            }
+            _ => self.in_index(dialect),
+        }
+    }
+
+    /// The lexemes of which it asks for any, where there are several and it asks for nothing else.
+    fn alternatives(&self) -> Option<&[Self]> {
+        match self {
+            Self::All(parts) => match &**parts {
+                [part] => part.alternatives(),
+                _ => None,
+            },
+            Self::Any(parts) if parts.len() > 1 => {
+                parts.iter().all(|part| matches!(part, Self::Lexeme(_))).then_some(parts)
+            }
+            _ => None,
+        }
+    }
+
     /// Entries of its parser's stack that SQLite takes for it, beside a few for a word; there are 100. Before the first part
     /// stands a bracket, before all others a bracket, what came before, and how they are joined: with the deepest part first
     /// no search of 100 terms and 20 brackets takes more than 60.

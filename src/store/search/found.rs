@@ -66,7 +66,7 @@ impl StoreReader {
         plan: &Plan,
     ) -> Result<Arc<[FoundLetter]>, StoreError> {
         const ID: Sql = Sql { sqlite: "hex(l.id)", postgres: "CAST(l.id AS TEXT)" };
-        let mut tx = if plan.is_few { self.db.by_index().await? } else { self.db.snapshot().await? };
+        let mut tx = self.begin_for(plan).await?;
         // In one row: there are thousands.
         let text: Option<String> = on!(&mut tx, |tx| {
             let mut query = QueryBuilder::new("SELECT string_agg(");

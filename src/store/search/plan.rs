@@ -23,6 +23,7 @@ use crate::{
         StoreError, StoreReader,
         counts::facets::Matching,
         db::{
+            Tx,
             id_list::{IdList, Unnest},
             on,
         },
@@ -120,7 +121,7 @@ impl StoreReader {
         let is_exact = builder.payloads.is_none();
         let found = parts.found(is_exact);
         let given = match &found {
-            Some(Found::Index(expression)) => self.given(&expression.text(dialect)).await?,
+            Some(Found::Index(expression)) => self.given(expression, dialect).await?,
             Some(Found::Ids(_)) => Given::Counted(0),
             None => Given::Common,
         };
@@ -140,8 +141,13 @@ impl StoreReader {
                 _ => 0,
             },
             asks_index: found.is_some(),
-            found: found.map(|found| found.table(dialect)),
+            found: found.map(|found| found.table(dialect, is_few)),
         }))
+    }
+
+    /// Begins what the letters of a plan are read in.
+    pub(crate) async fn begin_for(&self, plan: &Plan) -> Result<Tx, StoreError> {
+        if plan.is_few { self.db.by_index().await } else { self.db.snapshot().await }
     }
 
     /// What the groups that a search names have become part of.
@@ -163,24 +169,23 @@ impl StoreReader {
         Some(sees.map(|(id, ..)| id.0).collect())
     }
 
-    async fn given(&self, expression: &str) -> Result<Given, StoreError> {
-        let once = self.memo.as_ref().map(|memo| memo.given(expression)).unwrap_or_default();
-        once.get_or_try_init(async || self.ask_index(expression).await).await.copied()
+    async fn given(&self, expression: &Expression, dialect: Dialect) -> Result<Given, StoreError> {
+        let once = self.memo.as_ref().map(|memo| memo.given(&expression.text(dialect))).unwrap_or_default();
+        once.get_or_try_init(async || self.ask_index(expression, dialect).await).await.copied()
     }
 
-    async fn ask_index(&self, expression: &str) -> Result<Given, StoreError> {
+    async fn ask_index(&self, expression: &Expression, dialect: Dialect) -> Result<Given, StoreError> {
         const BEFORE: [&str; 2] = [
-            "SELECT COUNT(*) FROM (SELECT 1 FROM search_words WHERE search_words MATCH ",
-            "SELECT COUNT(*) FROM (SELECT 1 FROM search_index x WHERE x.words @@ CAST(",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM search_words WHERE ",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM search_index x WHERE ",
         ];
-        const BEHIND: [&str; 2] = ["", " AS tsquery)"];
-        if self.is_common_in_index(expression).await? {
+        if self.is_common_in_index(&expression.in_index(dialect)).await? {
             return Ok(Given::Common);
         }
-        let dialect = Dialect::of(self.db.reader()) as usize;
+        let condition = expression.in_index_one_by_one(dialect);
         let count: i64 = on!(&mut self.db.by_index().await?, |tx| {
-            let mut query = QueryBuilder::new(BEFORE[dialect]);
-            query.push_bind(expression.to_owned()).push(BEHIND[dialect]);
+            let mut query = QueryBuilder::new(BEFORE[dialect as usize]);
+            condition.push(&mut query);
             query.push(" LIMIT ").push(2 * FEW).push(") AS counted");
             query.build_query_scalar().persistent(false).fetch_one(&mut **tx).await?
         });
@@ -241,19 +246,22 @@ impl<'a> Parts<'a> {
 }
 
 impl Found<'_> {
-    fn table(self, dialect: Dialect) -> Fragment {
-        const SQLITE: &str = "(SELECT x.letter_id AS id FROM search_words CROSS JOIN search_index x
-            WHERE x.seq = search_words.rowid AND search_words MATCH ";
-        const POSTGRES: &str = "(SELECT x.letter_id AS id FROM search_index x WHERE x.words @@ CAST(";
-        match (self, dialect) {
-            (Self::Ids(Condition::Id(ids)), _) => {
+    /// Of many found one by one Postgres could not tell that they are many, and join them as if they were few.
+    fn table(self, dialect: Dialect, is_few: bool) -> Fragment {
+        const BEFORE: [&str; 2] = [
+            "(SELECT x.letter_id AS id FROM search_words CROSS JOIN search_index x WHERE x.seq = search_words.rowid AND ",
+            "(SELECT x.letter_id AS id FROM search_index x WHERE ",
+        ];
+        match self {
+            Self::Ids(Condition::Id(ids)) => {
                 let ids = ids.iter().map(|id| Fragment::of("o.id = ").id(id.as_uuid())).collect();
                 Fragment::of("(SELECT o.id FROM letters o WHERE ").then(Fragment::joined(ids, " OR ", "FALSE")).sql(")")
             }
-            (Self::Ids(_), _) => Fragment::of("(SELECT o.id FROM letters o WHERE FALSE)"),
-            (Self::Index(expression), Dialect::Sqlite) => Fragment::of(SQLITE).text(expression.text(dialect)).sql(")"),
-            (Self::Index(expression), Dialect::Postgres) => {
-                Fragment::of(POSTGRES).text(expression.text(dialect)).sql(" AS tsquery))")
+            Self::Ids(_) => Fragment::of("(SELECT o.id FROM letters o WHERE FALSE)"),
+            Self::Index(expression) => {
+                let condition =
+                    if is_few { expression.in_index_one_by_one(dialect) } else { expression.in_index(dialect) };
+                Fragment::of(BEFORE[dialect as usize]).then(condition).sql(")")
             }
         }
     }

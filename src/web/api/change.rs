@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State};
+use axum::{extract::State, response::Response};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use super::{letter::summary, model::LetterItem, reply, words};
 use crate::{
-    domain::{command::Command, letter::Letter},
+    domain::{access::Right, command::Command, letter::Letter},
     web::{
         error::{Gathered, WebError},
         input::{
             call_body::{Call, CallBody, JsonBody},
             path_id::PathId,
-            precondition::{ETag, Precondition},
+            precondition::Precondition,
         },
         orders::letters::{read_note, read_set_importance, read_type},
         state::AppState,
-        visitor::CurrentUser,
+        visitor::{CurrentUser, Visitor},
     },
 };
 
@@ -62,14 +62,21 @@ impl CallBody for Change {
 
 /// Set importance, note and type by hand: all that is given, or nothing
 #[utoipa::path(patch, path = "/letters/{id}", operation_id = "update_letter", tag = "letters",
-    params(PathId<Letter>, Precondition), request_body = Change, responses((status = OK, body = LetterItem)))]
+    params(PathId<Letter>, Precondition), request_body = Change, responses(
+    (status = OK, body = LetterItem),
+    (status = NO_CONTENT, description = "It is done; the token may not read the letter"),
+))]
 pub async fn change(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
     Precondition(expected): Precondition,
     JsonBody(commands): JsonBody<Change>,
-) -> Result<(ETag, Json<LetterItem>), WebError> {
+) -> Result<Response, WebError> {
+    if commands.is_empty() {
+        // That only asks how it stands.
+        Visitor::need(Right::Read)?;
+    }
     reply::done_or_refused(&app.triage.act_on_one(id, &commands, &expected, &user).await?)?;
     summary(&app, id).await
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use amqp_message::message::Message;
-use axum::{Json, extract::State};
+use axum::{extract::State, response::Response};
 use payload_codec::unwrap::UnwrapMode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -30,7 +30,6 @@ use crate::{
         input::{
             call_body::{Call, CallBody, JsonBody},
             path_id::{PathId, missing},
-            precondition::ETag,
         },
         orders::letters::{read_note, read_retry},
         problem::Problem,
@@ -90,6 +89,8 @@ impl Retry {
         if payloads.is_empty() && self.headers.is_none() && self.properties.is_none() {
             return Ok(None);
         }
+        // The answer tells what there is to edit.
+        Visitor::need(Right::Read)?;
         let letter = app.letter(id).await?.ok_or_else(missing::<Letter>)?;
         if !payloads.is_empty() {
             // Otherwise the answer tells whether a guess at the body is right.
@@ -159,6 +160,7 @@ async fn check_may_be_same(app: &AppState, id: LetterId, given: Option<&str>) ->
 #[utoipa::path(post, path = "/letters/{id}/retry", operation_id = "retry_letter", tag = "letters",
     params(PathId<Letter>), request_body = Retry, responses(
     (status = OK, body = LetterItem, description = "It is scheduled; of an edit, the copy"),
+    (status = NO_CONTENT, description = "It is scheduled; the token may not read the letter"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json",
         description = "Not possible in its current status"),
 ))]
@@ -167,7 +169,7 @@ pub async fn retry(
     user: CurrentUser,
     PathId(id): PathId<Letter>,
     JsonBody(order): JsonBody<Retry>,
-) -> Result<(ETag, Json<LetterItem>), WebError> {
+) -> Result<Response, WebError> {
     let RetryOrder { edit, delay, queue } = order;
     let Some(edit) = edit else { return carry_out(&app, &user, id, &[Command::Retry { delay, queue }]).await };
     let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &user).await?;
@@ -197,6 +199,7 @@ impl CallBody for Discard {
 #[utoipa::path(post, path = "/letters/{id}/discard", operation_id = "discard_letter", tag = "letters",
     params(PathId<Letter>), request_body = Discard, responses(
     (status = OK, body = LetterItem),
+    (status = NO_CONTENT, description = "It is done; the token may not read the letter"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json",
         description = "Not possible in its current status"),
 ))]
@@ -205,7 +208,7 @@ pub async fn discard(
     user: CurrentUser,
     PathId(id): PathId<Letter>,
     JsonBody(note): JsonBody<Discard>,
-) -> Result<(ETag, Json<LetterItem>), WebError> {
+) -> Result<Response, WebError> {
     carry_out(&app, &user, id, &[Command::Discard { note }]).await
 }
 
@@ -226,6 +229,7 @@ impl CallBody for Nothing {
 #[utoipa::path(post, path = "/letters/{id}/reopen", operation_id = "reopen_letter", tag = "letters",
     params(PathId<Letter>), request_body(content = Nothing, description = "May be left out"), responses(
     (status = OK, body = LetterItem),
+    (status = NO_CONTENT, description = "It is done; the token may not read the letter"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json",
         description = "Not possible in its current status"),
 ))]
@@ -234,16 +238,11 @@ pub async fn reopen(
     user: CurrentUser,
     PathId(id): PathId<Letter>,
     JsonBody(()): JsonBody<Nothing>,
-) -> Result<(ETag, Json<LetterItem>), WebError> {
+) -> Result<Response, WebError> {
     carry_out(&app, &user, id, &[Command::Reopen]).await
 }
 
-async fn carry_out(
-    app: &AppState,
-    by: &Actor,
-    id: LetterId,
-    commands: &[Command],
-) -> Result<(ETag, Json<LetterItem>), WebError> {
+async fn carry_out(app: &AppState, by: &Actor, id: LetterId, commands: &[Command]) -> Result<Response, WebError> {
     reply::done_or_refused(&app.triage.act_on_one(id, commands, &Expected::Anything, by).await?)?;
     summary(app, id).await
 }

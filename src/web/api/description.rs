@@ -189,7 +189,7 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: 
             response.description = meaning(status).to_owned();
         }
         if status.starts_with('2') {
-            succeed(status, response, is_edited && method != HttpMethod::Delete);
+            succeed(status, response, is_edited);
         }
     }
     for fault in possible {
@@ -220,7 +220,7 @@ fn succeed(status: &str, response: &mut Response, is_edited: bool) {
         let text = ObjectBuilder::new().schema_type(Type::String).build();
         RefOr::T(HeaderBuilder::new().schema(Some(text)).description(Some(about)).build())
     };
-    if is_edited {
+    if is_edited && status != "204" {
         response.headers.insert("ETag".to_owned(), header("Which version this is, for `If-Match`"));
     }
     if matches!(status, "201" | "202") {

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::words;
 use crate::{
     domain::{
-        job::{Job, JobLetters, JobOutcome, JobPlace, JobRecord},
+        job::{Job, JobLetters, JobOutcome, JobPlace, JobRecord, NoUndo},
         pacing::{Pacing, Stage},
     },
     web::{
@@ -25,6 +25,7 @@ use crate::{
             Query,
             path_id::{PathId, missing},
         },
+        orders::jobs::refused,
         problem::Problem,
         query::{JobQuery, Listed, listed_page},
         server::background,
@@ -189,7 +190,7 @@ pub async fn cancel(
     PathId(id): PathId<Job>,
 ) -> Result<Json<JobStatus>, WebError> {
     let JobRecord { job, .. } = find(&app, id).await?;
-    if !app.triage.cancel(job.id, &user).await? {
+    if !app.triage.cancel(job.id, &user).await?.map_err(refused)? {
         return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
     }
     status(&app, id).await
@@ -210,7 +211,7 @@ pub async fn pause(
     PathId(id): PathId<Job>,
 ) -> Result<Json<JobStatus>, WebError> {
     let JobRecord { job, .. } = find(&app, id).await?;
-    if !app.triage.pause(job.id, &user).await? {
+    if !app.triage.pause(job.id, &user).await?.map_err(refused)? {
         let why = "Only retries of all that a filter lets through can be paused, as long as some are not sent";
         return Err(WebError::conflict(format!("{why}; this job is {}.", job.state)));
     }
@@ -229,7 +230,7 @@ pub async fn resume(
     PathId(id): PathId<Job>,
 ) -> Result<Json<JobStatus>, WebError> {
     let JobRecord { job, .. } = find(&app, id).await?;
-    if !app.triage.resume(job.id, &user).await? {
+    if !app.triage.resume(job.id, &user).await?.map_err(refused)? {
         return Err(WebError::conflict(format!("The job is not paused: it is {}.", job.state)));
     }
     status(&app, id).await
@@ -251,7 +252,10 @@ pub async fn undo(
     PathId(id): PathId<Job>,
 ) -> Result<Response, WebError> {
     find(&app, id).await?;
-    let bulk = app.triage.undo(id, &user).await?.map_err(|why| WebError::conflict(why.to_string()))?;
+    let bulk = app.triage.undo(id, &user).await?.map_err(|why| match why {
+        NoUndo::Refused(refusal) => refused(refusal),
+        why => WebError::conflict(why.to_string()),
+    })?;
     Ok(started(background::begin(&app, bulk).await?.job))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Json,
     extract::State,
-    http::{HeaderValue, Method, header},
+    http::{HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use payload_codec::unwrap::Kind;
@@ -130,11 +130,15 @@ pub(super) async fn full(
     Ok((tag, FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, refused)))
 }
 
-/// The letter as it stands now, without its contents.
-pub(super) async fn summary(app: &AppState, id: LetterId) -> Result<(ETag, Json<LetterItem>), WebError> {
+/// The letter as it stands now, after something was done with it, and without its contents. Who may act on it and not read it
+/// is told nothing.
+pub(super) async fn summary(app: &AppState, id: LetterId) -> Result<Response, WebError> {
+    if Visitor::need(Right::Read).is_err() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
     let mut letter = app.store().summary(id).await?.ok_or_else(missing::<Letter>)?;
     app.reader.hide_in_lists([&mut letter]).await;
-    Ok((ETag(letter.version()), Json(letter.into())))
+    Ok((ETag(letter.version()), Json(LetterItem::from(letter))).into_response())
 }
 
 /// The body of a letter, byte for byte

@@ -2,6 +2,7 @@
 
 pub mod grouping_rule;
 pub mod groups;
+pub mod jobs;
 pub mod letters;
 pub mod marker;
 pub mod marker_removal;

@@ -29,6 +29,7 @@ use crate::{
             FormPairs,
             path_id::{PathId, missing},
         },
+        orders::jobs::refused,
         query::{JobQuery, Listed, Pager, listed_page},
         shared::job_outcomes::{JobFailures, JobOutcomes},
         state::AppState,
@@ -92,13 +93,17 @@ struct FailureRow {
     share: String,
 }
 
-pub async fn list(State(app): State<Arc<AppState>>, visit: Visit<JobQuery, JobsPart>) -> Result<Response, WebError> {
+pub async fn list(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    visit: Visit<JobQuery, JobsPart>,
+) -> Result<Response, WebError> {
     let query = &visit.query;
     let (before, limit) = (query.place()?, query.limit());
     let found = app.store().jobs(&query.states, before, limit + 1).await?;
     let (found, last) = listed_page(found, limit);
     let next = last.map(|last| JobPlace { at: last.at, id: last.job.id });
-    let (under_way, others) = views(&app, &found).await?.into_iter().partition(|job| job.is_under_way);
+    let (under_way, others) = views(&app, &found, &user).await?.into_iter().partition(|job| job.is_under_way);
     let page = JobsPage {
         shell: visit.at(query.href(), Shell::load(&app, Page::Jobs).await?),
         here: query.href(),
@@ -119,7 +124,7 @@ pub async fn show(
     let record = app.store().job_record(id).await?.ok_or_else(missing::<Job>)?;
     let JobOutcomes { letters, failures, not_sent } = app.job_outcomes(&record).await?;
     let total = record.progress.failed_again;
-    let mut job = view(&app, &record, &letters).await?;
+    let mut job = view(&app, &record, &letters, &user).await?;
     job.can_undo = job.can_undo && !matches!(app.triage.undo(id, &user).await?, Err(NoUndo::NothingLeft));
     let page = JobPage {
         shell: visit.at(job.href.clone(), Shell::load(&app, Page::Jobs).await?),
@@ -183,7 +188,7 @@ impl JobForm {
 
 /// Stops it for a while.
 pub async fn pause(form: JobForm) -> Result<Response, WebError> {
-    let toast = match form.app.triage.pause(form.job, &form.user).await? {
+    let toast = match form.app.triage.pause(form.job, &form.user).await?.map_err(refused)? {
         true => Toast::done("Paused. What is not sent yet is open again until it is resumed."),
         false => Toast::failed("There is nothing to pause: it has ended."),
     };
@@ -192,7 +197,7 @@ pub async fn pause(form: JobForm) -> Result<Response, WebError> {
 
 /// Goes on with it.
 pub async fn resume(form: JobForm) -> Result<Response, WebError> {
-    let toast = match form.app.triage.resume(form.job, &form.user).await? {
+    let toast = match form.app.triage.resume(form.job, &form.user).await?.map_err(refused)? {
         true => Toast::done("Resumed."),
         false => Toast::failed("It is not paused."),
     };
@@ -201,7 +206,7 @@ pub async fn resume(form: JobForm) -> Result<Response, WebError> {
 
 /// Stops it for good.
 pub async fn cancel(form: JobForm) -> Result<Response, WebError> {
-    let toast = match form.app.triage.cancel(form.job, &form.user).await? {
+    let toast = match form.app.triage.cancel(form.job, &form.user).await?.map_err(refused)? {
         true => Toast::done("The rest is cancelled. What was done stays done."),
         false => Toast::failed("There is nothing to cancel: it has ended."),
     };
@@ -212,6 +217,7 @@ pub async fn cancel(form: JobForm) -> Result<Response, WebError> {
 pub async fn undo(form: JobForm) -> Result<Response, WebError> {
     let toast = match form.app.triage.undo(form.job, &form.user).await? {
         Ok(bulk) => bulk_action::carry_out(&form.app, bulk).await?,
+        Err(NoUndo::Refused(refusal)) => return Err(refused(refusal)),
         Err(why) => Toast::failed(why.to_string()),
     };
     Ok(form.answer(&toast))

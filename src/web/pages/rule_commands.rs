@@ -23,6 +23,7 @@ use crate::{
     web::{
         error::WebError,
         input::FormPairs,
+        orders::jobs::refused,
         state::AppState,
         view::{conflict::ConflictView, number, rule::RULES, text},
         visitor::CurrentUser,
@@ -152,7 +153,7 @@ pub async fn cancel(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let job: Uuid = pairs.need("job")?;
-    let toast = if app.triage.cancel(job, &user).await? {
+    let toast = if app.triage.cancel(job, &user).await?.map_err(refused)? {
         Toast::done("Stopped. Changes made so far stay.")
     } else {
         Toast::failed("That had ended already.")

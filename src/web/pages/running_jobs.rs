@@ -4,6 +4,7 @@ use std::slice;
 
 use crate::{
     domain::{
+        actor::Actor,
         group::{Group, GroupId},
         job::{JobLetters, JobRecord},
     },
@@ -49,17 +50,18 @@ impl JobLine {
 }
 
 /// A job as pages show it.
-pub async fn view(app: &AppState, record: &JobRecord, letters: &JobLetters) -> Result<JobView, WebError> {
+pub async fn view(app: &AppState, record: &JobRecord, letters: &JobLetters, user: &Actor) -> Result<JobView, WebError> {
     let groups = groups_of(app, slice::from_ref(record)).await?;
-    Ok(JobView::new(record, letters, group_of(record, &groups), app.clock.now()))
+    Ok(JobView::new(record, letters, group_of(record, &groups), user, app.clock.now()))
 }
 
 /// Jobs as pages show them.
-pub async fn views(app: &AppState, records: &[JobRecord]) -> Result<Vec<JobView>, WebError> {
+pub async fn views(app: &AppState, records: &[JobRecord], user: &Actor) -> Result<Vec<JobView>, WebError> {
     let (letters, groups) = (app.job_letters(records).await?, groups_of(app, records).await?);
     let now = app.clock.now();
-    let view =
-        |(record, (_, letters)): (&JobRecord, &(_, _))| JobView::new(record, letters, group_of(record, &groups), now);
+    let view = |(record, (_, letters)): (&JobRecord, &(_, _))| {
+        JobView::new(record, letters, group_of(record, &groups), user, now)
+    };
     Ok(records.iter().zip(&letters).map(view).collect())
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{
-    extract::State,
-    http::{HeaderMap, StatusCode},
+    extract::{FromRequestParts, State},
+    http::{HeaderMap, StatusCode, request::Parts},
     response::Response,
 };
 use uuid::Uuid;
@@ -25,7 +25,7 @@ use crate::{
     web::{
         error::{WebError, codes::FaultCode},
         input::{FormPairs, QueryPairs},
-        query::{Pager, Pairs, address, listed_page},
+        query::{Pager, address, listed_page},
         state::AppState,
         view::{text, time::Moment},
         visitor::CurrentUser,
@@ -35,11 +35,15 @@ use crate::{
 /// Users, and tokens, of a page.
 const ROWS: u32 = 200;
 const PAGE: &str = "/users";
+/// Where on it the tokens are.
+const TOKENS: &str = "#all-tokens-title";
 
 #[derive(Template)]
 #[template(path = "users/page.html")]
 struct UsersPage {
     shell: Shell,
+    /// The query of this page, for forms to lead back to it.
+    place: String,
     users: Vec<UserRow>,
     more_users: Pager,
     tokens: Vec<TokenRow>,
@@ -89,17 +93,28 @@ impl UserRow {
 }
 
 /// Behind which user, and which token by name and id, the lists begin.
-#[derive(Default)]
-struct Places {
+pub struct Places {
     user: String,
     token: (String, Uuid),
 }
 
-impl Places {
-    fn read(mut pairs: Pairs) -> Result<Self, WebError> {
+impl<S: Sync> FromRequestParts<S> for Places {
+    type Rejection = WebError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
+        let QueryPairs(mut pairs) = QueryPairs::from_request_parts(parts, state).await?;
         let mut name = |of| Ok::<_, WebError>(pairs.take(of)?.unwrap_or_default());
         let (user, token) = (name("after")?, name("after_token")?);
         Ok(Self { user, token: (token, pairs.take_parsed("token")?.unwrap_or_default()) })
+    }
+}
+
+impl Places {
+    /// What leads to them behind the address of the page, or of what is done there.
+    fn query(&self) -> String {
+        let (token, id) = &self.token;
+        let id = if token.is_empty() { String::new() } else { id.to_string() };
+        address("", [("after", &*self.user), ("after_token", &**token), ("token", &*id)].into_iter())
     }
 
     fn users(&self, last: Option<User>) -> Pager {
@@ -111,7 +126,7 @@ impl Places {
     }
 
     fn tokens(&self, last: Option<Token>) -> Pager {
-        let list = |page: &str| format!("{page}#all-tokens-title");
+        let list = |page: &str| format!("{page}{TOKENS}");
         let behind = |last: Token| {
             let id = last.id.as_uuid().to_string();
             list(&address(PAGE, [("after_token", &*last.name), ("token", &*id)].into_iter()))
@@ -121,22 +136,19 @@ impl Places {
     }
 }
 
-pub async fn show(
-    State(app): State<Arc<AppState>>,
-    QueryPairs(pairs): QueryPairs,
-    headers: HeaderMap,
-) -> Result<Response, WebError> {
-    let mut page = load(&app, Places::read(pairs)?, AddForm::default()).await?;
+pub async fn show(State(app): State<Arc<AppState>>, places: Places, headers: HeaderMap) -> Result<Response, WebError> {
+    let mut page = load(&app, &places, AddForm::default()).await?;
     page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
-async fn load(app: &AppState, places: Places, form: AddForm) -> Result<UsersPage, WebError> {
+async fn load(app: &AppState, places: &Places, form: AddForm) -> Result<UsersPage, WebError> {
     let (now, token) = (app.clock.now(), (&*places.token.0, TokenId::from_uuid(places.token.1)));
     let (users, last_user) = listed_page(app.users.behind(&places.user, ROWS + 1).await?, ROWS as usize);
     let (tokens, last_token) = listed_page(app.tokens.behind(token, ROWS + 1).await?, ROWS as usize);
     Ok(UsersPage {
         shell: Shell::load(app, Page::Users).await?,
+        place: places.query(),
         users: users.iter().map(|user| UserRow::new(user, now)).collect(),
         more_users: places.users(last_user),
         tokens: tokens.iter().map(|token| TokenRow::new(token, now)).collect(),
@@ -153,6 +165,7 @@ async fn load(app: &AppState, places: Places, form: AddForm) -> Result<UsersPage
 pub async fn add(
     State(app): State<Arc<AppState>>,
     by: CurrentUser,
+    places: Places,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     has_passwords(&app)?;
@@ -167,12 +180,12 @@ pub async fn add(
         Err(error) if !matches!(error, UsersError::User(UserError::Store(_))) => {
             let wrong = format!("{}.", text::capitalized(&error.to_string()));
             let form = AddForm { user: name, role: role.to_string(), teams: typed, wrong };
-            let page = load(&app, Places::default(), form).await?;
+            let page = load(&app, &places, form).await?;
             Ok(fragment::refused(page.render()?, &page.shell))
         }
         added => {
             let with = if teams.is_empty() { String::new() } else { format!(", in the teams {teams}") };
-            tell(added, format!("Added {name} as {role}{with}."))
+            tell(&places, added, format!("Added {name} as {role}{with}."))
         }
     }
 }
@@ -181,6 +194,7 @@ pub async fn add(
 pub async fn change(
     State(app): State<Arc<AppState>>,
     by: CurrentUser,
+    places: Places,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let name = pairs.take("user")?.unwrap_or_default();
@@ -189,22 +203,24 @@ pub async fn change(
         "role" => {
             has_passwords(&app)?;
             let role: Role = pairs.need("role")?;
-            tell(app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
+            tell(&places, app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
         }
         "teams" => {
             let typed = pairs.take("teams")?.unwrap_or_default();
             let teams = match known_teams(&app, &typed) {
                 Ok(teams) => teams,
-                Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
+                Err(why) => return tell(&places, Err(UsersError::Unfit(why)), String::new()),
             };
             let text = match &*teams {
                 [] => format!("{name} sees all queues."),
                 teams => format!("{name} is in the teams {}.", write_memberships(teams)),
             };
-            tell(app.users.set_teams(&name, &teams, &by).await, text)
+            tell(&places, app.users.set_teams(&name, &teams, &by).await, text)
         }
-        "disable" => tell(app.users.disable(&name, true, &by).await, format!("{name} may not come in any more.")),
-        "enable" => tell(app.users.disable(&name, false, &by).await, format!("{name} may come in again.")),
+        "disable" => {
+            tell(&places, app.users.disable(&name, true, &by).await, format!("{name} may not come in any more."))
+        }
+        "enable" => tell(&places, app.users.disable(&name, false, &by).await, format!("{name} may come in again.")),
         _ => Err(WebError::parameter("change", FaultCode::Choice, "it takes role, teams, disable or enable")),
     }
 }
@@ -223,13 +239,15 @@ fn known_teams(app: &AppState, typed: &str) -> Result<Vec<Membership>, String> {
 pub async fn revoke(
     State(app): State<Arc<AppState>>,
     by: CurrentUser,
+    places: Places,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: Uuid = pairs.need("token")?;
     let token = app.tokens.by_id(id).await?;
     let token = token.ok_or_else(|| WebError::not_found("There is no such token any more."))?;
     app.tokens.revoke(&token, &by).await?;
-    Ok(back("/users", &Toast::done(format!("The token {} is revoked.", token.name))))
+    let list = format!("{PAGE}{}{TOKENS}", places.query());
+    Ok(back(&list, &Toast::done(format!("The token {} is revoked.", token.name))))
 }
 
 /// Elsewhere users and roles are what the provider or the proxy says.
@@ -241,11 +259,11 @@ fn has_passwords(app: &AppState) -> Result<(), WebError> {
     Err(WebError::new(StatusCode::CONFLICT, why))
 }
 
-fn tell(done: Result<(), UsersError>, text: String) -> Result<Response, WebError> {
+fn tell(places: &Places, done: Result<(), UsersError>, text: String) -> Result<Response, WebError> {
     let toast = match done {
         Ok(()) => Toast::done(text),
         Err(UsersError::User(UserError::Store(error))) => return Err(error.into()),
         Err(error) => Toast::failed(format!("Nothing was changed: {error}.")),
     };
-    Ok(back("/users", &toast))
+    Ok(back(&format!("{PAGE}{}", places.query()), &toast))
 }

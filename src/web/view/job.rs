@@ -11,9 +11,10 @@ use super::{
 };
 use crate::{
     domain::{
+        actor::Actor,
         command::Command,
         group::Group,
-        job::{APPLY_RULES, Bulk, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
+        job::{APPLY_RULES, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES, check_control},
         letter::LetterId,
         number::exact,
         pacing::{Canary, Pace, Pacing, Stage},
@@ -53,6 +54,8 @@ pub struct JobView {
     pub can_resume: bool,
     pub can_cancel: bool,
     pub can_undo: bool,
+    /// Why whoever looks may do none of that; empty where they may.
+    pub refusal: String,
     /// Letters that were refused, where it names them, and why.
     pub refused: Vec<(Option<LetterId>, String)>,
     pub refused_left_out: u64,
@@ -72,7 +75,7 @@ pub fn href(job: Uuid) -> String {
 }
 
 impl JobView {
-    pub fn new(record: &JobRecord, letters: &JobLetters, group: Option<&Group>, now: Timestamp) -> Self {
+    pub fn new(record: &JobRecord, letters: &JobLetters, group: Option<&Group>, user: &Actor, now: Timestamp) -> Self {
         let (job, outcome) = (&record.job, record.outcome(letters));
         let is_retry = record.is_retry();
         let counts = if is_retry { of_retry(&outcome, job.skipped) } else { of_others(record) };
@@ -111,7 +114,8 @@ impl JobView {
             can_pause: is_retry && is_bulk && (job.state == JobState::Running || is_unsent(job.state, &outcome)),
             can_resume: job.state == JobState::Paused,
             can_cancel: goes_on || (is_retry && is_unsent(job.state, &outcome)),
-            can_undo: !goes_on && can_undo(record, &outcome),
+            can_undo: record.may_be_undone(&outcome),
+            refusal: check_control(&record.acts_on, user).err().map(|why| why.to_string()).unwrap_or_default(),
             refused: job.refused().take(20).map(|(letter, why)| (letter, text::one_line(why))).collect(),
             refused_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
             is_retry,
@@ -144,12 +148,6 @@ fn state(record: &JobRecord, (letters, outcome): (&JobLetters, &JobOutcome), now
         JobState::Failed if record.job.done > 0 => "partly done",
         state => state.as_str(),
     }
-}
-
-/// Whether some of its letters may be as it has left them.
-fn can_undo(record: &JobRecord, outcome: &JobOutcome) -> bool {
-    let is_left = if record.is_retry() { outcome.to_send > 0 } else { record.job.done > 0 };
-    is_left && record.bulk.as_ref().is_some_and(Bulk::can_be_undone)
 }
 
 /// All of it is scheduled, and not all is sent.

@@ -26,7 +26,8 @@ use serde_json::json;
 use super::{
     database_outage::Lock,
     desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database, with_queues},
-    service::{OBITUARIES, Service, confirming_channel, persistent, publish, publish_to, text, texts},
+    service::{OBITUARIES, Service, confirming_channel, flood, persistent, publish, publish_to, texts},
+    worker::{Answer, Worker},
 };
 use crate::support::{
     delay_queues,
@@ -122,7 +123,7 @@ async fn what_waits_in_the_broker_needs_no_letter() {
     let server = server(&database, &vhost, vec![policy([50, 50], Via::Broker)]).await;
     let orders = Service::start(&vhost, "orders").await;
     let begun = server.clock.now();
-    delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], begun).await;
+    delay_queues::declare(vhost.amqp_url(), "orders", [Duration::from_millis(50)], begun).await;
     orders.fail("body").await;
     orders.work().await;
     let told = async || !server.store.retry_counts(begun).await.unwrap().is_empty();
@@ -141,8 +142,8 @@ async fn each_failure_is_counted_as_received_and_each_retry_as_it_is_sent() {
         let (later, orders) = (Service::start(&vhost, "later").await, Service::start(&vhost, "orders").await);
         if via == Via::Broker {
             let (hour, now) = (Duration::from_secs(3_600), server.clock.now());
-            delay_queues::settle(vhost.amqp_url(), "later", [hour], now).await;
-            delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], now).await;
+            delay_queues::declare(vhost.amqp_url(), "later", [hour], now).await;
+            delay_queues::declare(vhost.amqp_url(), "orders", [Duration::from_millis(50)], now).await;
         }
         later.fail("waits for an hour").await;
         orders.fail("body").await;
@@ -174,7 +175,7 @@ async fn what_would_wait_in_a_new_queue_of_the_broker_waits_in_the_database() {
         let policies = vec![policy([50], Via::Broker), new];
         let server = AppState::with_policies(store, clock.clone(), brokers, policies);
         server.await_work().await;
-        delay_queues::settle(vhost.amqp_url(), "used", [Duration::from_millis(50)], clock.now()).await;
+        delay_queues::declare(vhost.amqp_url(), "used", [Duration::from_millis(50)], clock.now()).await;
         let (new, used) = (Service::start(&vhost, "new").await, Service::start(&vhost, "used").await);
         new.fail("first").await;
         used.fail("held up by nothing").await;
@@ -309,18 +310,16 @@ async fn several_retriers_share_the_work() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let Some(database) = TestDatabase::postgres() else { return };
     let vhost = rabbit.vhost();
-    // More than one retry: while the last are published, the first are back and are rejected in their stead.
-    let policies = || vec![policy([100; 100], Via::Database)];
+    let policies = || vec![policy([100], Via::Database)];
     let servers = [server(&database, &vhost, policies()).await, server(&database, &vhost, policies()).await];
-    let orders = Service::start(&vhost, "orders").await;
-    for n in 0..200 {
-        orders.fail(&text(n)).await;
-    }
-    let mut back = orders.work_on(200).await;
-    back.sort();
-    assert_eq!(back, texts(0..200));
+    Service::start(&vhost, "orders").await;
+    flood(&confirming_channel(&vhost).await, "orders", 0..200).await;
+    let fail_once = |_: &str, attempts| if attempts == 0 { Answer::Reject } else { Answer::Done };
+    let orders = Worker::start(&vhost, "orders", 100, fail_once).await;
+    wait_until("all to be back", PATIENCE, async || orders.done().into_iter().eq(texts(0..200))).await;
     servers[0].await_count(Status::Scheduled, 0).await;
     servers[1].await_count(Status::Open, 0).await;
+    assert_eq!((orders.count(), vhost.depth("orders").await), (400, 0), "each is sent by one of them");
 }
 
 /// In the form that `docs/guide/obituaries.md` describes, as a service's own retry code may write one.
@@ -356,10 +355,25 @@ async fn what_cannot_wait_in_the_broker_becomes_an_obituary() {
     server(&database, &vhost, Vec::new()).await.close().await;
     orders.fail("body").await;
     vhost.delete_queue("orders").await;
-    delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(1)], Clock::system().now()).await;
+    delay_queues::declare(vhost.amqp_url(), "orders", [Duration::from_millis(1)], Clock::system().now()).await;
     let server = server(&database, &vhost, vec![policy([1], Via::Broker)]).await;
     // A broker that is slow to confirm the empty bundle has it wait in the database first.
     let letter = server.await_letter().await.summary;
     let letter = server.await_status(letter.id, Status::Open).await;
     assert_eq!((letter.queue.as_deref(), letter.attempts), (Some("orders"), 1));
+
+    // It is received once, and all that is counted of it is counted before what comes after it.
+    let received = async |queue: &str| {
+        let sample = format!(r#"dlo_letters_received_total{{broker="main",queue="{queue}"}} 1"#);
+        let is_counted = async || server.metrics.encode().lines().any(|line| line == sample);
+        wait_until("it to be counted once", PATIENCE, is_counted).await;
+    };
+    received("orders").await;
+    let mut headers = FieldTable::default();
+    for (name, value) in [("dlo-queue", "later"), ("dlo-reason", "rejected")] {
+        headers.insert(name.into(), AMQPValue::LongString(LongString::from(value)));
+    }
+    publish(&confirming_channel(&vhost).await, OBITUARIES, persistent().with_headers(headers), b"{}").await;
+    received("later").await;
+    received("orders").await;
 }

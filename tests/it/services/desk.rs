@@ -102,6 +102,11 @@ impl TestDatabase {
         [Some(Self::sqlite()), Self::postgres()].into_iter().flatten()
     }
 
+    /// This one alone; in `make soak` SQLite and Postgres.
+    pub fn or_both(self) -> Vec<Self> {
+        if soak(false, true) { Self::both().collect() } else { vec![self] }
+    }
+
     /// The first case on SQLite, the other on Postgres; in `make soak` each on both.
     pub fn spread<T: Copy>([one, other]: [T; 2]) -> Vec<(T, Self)> {
         let mut spread = vec![(one, Self::sqlite())];

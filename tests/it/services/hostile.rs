@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     desk::{AppState, MAIN, PATIENCE, TestDatabase, broker},
-    service::{OBITUARIES, Service, confirming_channel, publish},
+    service::{OBITUARIES, Service, confirming_channel, publish, publish_all},
 };
 use crate::support::{process::wait_until, rabbit::Rabbit, seed, soak};
 
@@ -190,11 +190,9 @@ async fn no_message_holds_up_another() {
         let (vhost, mut rng) = (rabbit.vhost(), Rng::with_seed(seed));
         let (server, _enrichment) = open(&database, vhost.amqp_url()).await;
         let orders = Service::start(&vhost, "orders").await;
-        let (channel, messages) = (confirming_channel(&vhost).await, soak(240, 3_000));
-        for n in 0..messages {
-            let (properties, body) = if n % 3 == 0 { hostile(&mut rng) } else { good(n) };
-            publish(&channel, OBITUARIES, properties, &body).await;
-        }
+        let (channel, messages) = (confirming_channel(&vhost).await, soak(150, 3_000));
+        let mixed = (0..messages).map(|n| if n % 3 == 0 { hostile(&mut rng) } else { good(n) });
+        publish_all(&channel, OBITUARIES, mixed).await;
         let letters = server.await_letters(messages as u64).await;
         await_enriched(&server).await;
 
@@ -252,14 +250,12 @@ async fn what_the_database_refuses_is_stored_as_plain_as_can_be() {
         refuse(&database, "letters", "INSERT", "error_message", "refused").await;
         refuse(&database, "groups", "INSERT", "error", "not enriched").await;
         let channel = confirming_channel(&vhost).await;
-        for n in 0..MESSAGES {
-            let (properties, body) = match n {
-                17 | 60 => with_error("refused"),
-                40 => with_error("not enriched"),
-                _ => good(n),
-            };
-            publish(&channel, OBITUARIES, properties, &body).await;
-        }
+        let mixed = (0..MESSAGES).map(|n| match n {
+            17 | 60 => with_error("refused"),
+            40 => with_error("not enriched"),
+            _ => good(n),
+        });
+        publish_all(&channel, OBITUARIES, mixed).await;
         server.await_letters(MESSAGES as u64).await;
         await_enriched(&server).await;
         let letters = server.letters().await;
@@ -310,10 +306,7 @@ async fn a_retry_that_cannot_be_marked_goes_once() {
         let (orders, unmarked) = (Service::start(&vhost, "orders").await, Service::start(&vhost, "unmarked").await);
         refuse(&database, "retries", "DELETE", "queue", "unmarked").await;
         let channel = confirming_channel(&vhost).await;
-        for n in 0..20 {
-            let (properties, body) = good(n);
-            publish(&channel, OBITUARIES, properties, &body).await;
-        }
+        publish_all(&channel, OBITUARIES, (0..20).map(good)).await;
         let letters = ids(&server.await_letters(20).await);
         server.schedule("unmarked", &letters[..1], Duration::ZERO).await;
         server.retry(&letters[1..]).await;

@@ -15,6 +15,7 @@ use dead_letter_office::{
 };
 
 use failure_conventions::dlo_queues;
+use futures_util::future::join_all;
 
 use super::{
     database_outage::Lock,
@@ -64,7 +65,7 @@ impl<'a> World<'a> {
         if retry.via == Via::Broker {
             let delays: HashSet<Duration> =
                 retry.delays.split(',').map(|delay| parse_duration(delay).unwrap()).collect();
-            delay_queues::settle(vhost.amqp_url(), "orders", delays, Clock::system().now()).await;
+            delay_queues::declare(vhost.amqp_url(), "orders", delays, Clock::system().now()).await;
         }
         flood(&confirming_channel(vhost).await, "orders", 0..messages).await;
         Self {
@@ -201,8 +202,8 @@ async fn dying_with_messages_waiting_in_the_database_loses_none() {
     check_dying_at(Via::Database, on_sqlite(["delivered", "committed", "acknowledged"])).await;
 }
 
-/// Each database has its own way to tell whose claims are void; each of these places is on both where people retry
-/// (`kills`).
+/// Each database has its own way to tell whose claims are void; each of these places is on the other one where people
+/// retry (`kills`).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dying_while_messages_go_back_from_the_database_loses_none() {
     for places in [["claimed", "published"], ["confirmed", "marked"]] {
@@ -224,46 +225,48 @@ async fn dying_on_the_way_out_of_the_broker_loses_none() {
 /// is for the broker is there by the time the database turns out to be away.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dying_while_the_database_is_away_sends_nothing_a_second_time() {
-    const EACH: usize = 20;
     let Some(rabbit) = Rabbit::shared() else { return };
-    for database in TestDatabase::both() {
-        let (vhost, queue_type) = (rabbit.vhost(), QueueType::Quorum);
-        AppState::open(&database, with_queues(queue_type, &vhost)).await.close().await;
-        let delay = Duration::from_secs(1);
-        delay_queues::settle(vhost.amqp_url(), "orders", [delay], Clock::system().now()).await;
-        let orders = Service::start(&vhost, "orders").await;
+    // Side by side, as most of it is waiting.
+    join_all(TestDatabase::both().map(|database| check_dying_without(rabbit.vhost(), database))).await;
+}
 
-        let retry = Retry { via: Via::Broker, delays: "1s" };
-        let program = Program { retry, ..Program::new(&database, &vhost, queue_type) };
-        let mut dying = Program { batch_size: 2 * EACH, batch_wait: "1h", ..program }.run_to("held", 1);
-        // Dead letters, obituaries and twice what is due: whoever is about to consume a queue asks the database first.
-        let begun = |program: &Leashed| program.lines().iter().filter(|line| line.contains("consuming dead")).count();
-        wait_until("all queues to be consumed", PATIENCE, async || begun(&dying) == 4).await;
-        let lock = Lock::on(&database).await;
-        for n in 0..EACH {
-            orders.fail(&text(n)).await;
-        }
-        flood(&confirming_channel(&vhost).await, DEAD_LETTERS, EACH..2 * EACH).await;
-        assert!(!dying.exited(PATIENCE).await.success(), "it did not die");
-        vhost.await_depth(DEAD_LETTERS, EACH as u32).await;
-        lock.lift().await;
+async fn check_dying_without(vhost: Vhost, database: TestDatabase) {
+    const EACH: usize = 20;
+    let queue_type = QueueType::Quorum;
+    AppState::open(&database, with_queues(queue_type, &vhost)).await.close().await;
+    let delay = Duration::from_secs(1);
+    delay_queues::declare(vhost.amqp_url(), "orders", [delay], Clock::system().now()).await;
+    let orders = Service::start(&vhost, "orders").await;
 
-        let server = AppState::begin(&database.url, Clock::system(), []).await;
-        let is_over = async || server.count().await >= EACH as u64 && vhost.depth("orders").await >= EACH as u32;
-        program.finish("all to be back or stored", is_over).await;
-        for queue in [DEAD_LETTERS, dlo_queues::DUE] {
-            vhost.await_depth(queue, 0).await;
-        }
-        assert_eq!(vhost.depth("orders").await, EACH as u32);
-        let mut back = orders.work_on(EACH).await;
-        back.sort();
-        assert_eq!((back, server.bodies().await), (texts(0..EACH), texts(EACH..2 * EACH)));
+    let retry = Retry { via: Via::Broker, delays: "1s" };
+    let program = Program { retry, ..Program::new(&database, &vhost, queue_type) };
+    let mut dying = Program { batch_size: 2 * EACH, batch_wait: "1h", ..program }.run_to("held", 1);
+    // Dead letters, obituaries and twice what is due: whoever is about to consume a queue asks the database first.
+    let begun = |program: &Leashed| program.lines().iter().filter(|line| line.contains("consuming dead")).count();
+    wait_until("all queues to be consumed", PATIENCE, async || begun(&dying) == 4).await;
+    let lock = Lock::on(&database).await;
+    for n in 0..EACH {
+        orders.fail(&text(n)).await;
     }
+    flood(&confirming_channel(&vhost).await, DEAD_LETTERS, EACH..2 * EACH).await;
+    assert!(!dying.exited(PATIENCE).await.success(), "it did not die");
+    vhost.await_depth(DEAD_LETTERS, EACH as u32).await;
+    lock.lift().await;
+
+    let server = AppState::begin(&database.url, Clock::system(), []).await;
+    let is_over = async || server.count().await >= EACH as u64 && vhost.depth("orders").await >= EACH as u32;
+    program.finish("all to be back or stored", is_over).await;
+    for queue in [DEAD_LETTERS, dlo_queues::DUE] {
+        vhost.await_depth(queue, 0).await;
+    }
+    assert_eq!(vhost.depth("orders").await, EACH as u32);
+    let mut back = orders.work_on(EACH).await;
+    back.sort();
+    assert_eq!((back, server.bodies().await), (texts(0..EACH), texts(EACH..2 * EACH)));
 }
 
 async fn check_random_kills(via: Via, database: TestDatabase) {
-    const KILLS: usize = 3;
-    let messages = soak(250, 2_000);
+    let (messages, kills) = soak((150, 2), (2_000, 3));
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let retry = Retry { via, delays: "3s,500ms" };
@@ -272,7 +275,7 @@ async fn check_random_kills(via: Via, database: TestDatabase) {
     wait_until("all messages to have failed", PATIENCE, all_failed).await;
     let taken_in = fastrand::u32(1..messages as u32);
     world.kill_when(async |world| world.program.vhost.depth(DEAD_LETTERS).await < taken_in).await;
-    let mut moments: Vec<usize> = (1..KILLS).map(|_| fastrand::usize(messages..messages * 5 / 2)).collect();
+    let mut moments: Vec<usize> = (1..kills).map(|_| fastrand::usize(messages..messages * 5 / 2)).collect();
     moments.sort_unstable();
     for moment in moments {
         world.kill_when(async |world| world.orders.count() > moment).await;

@@ -143,7 +143,7 @@ async fn a_late_copy_of_what_needs_attention_goes_back_no_more() {
         let (server, orders) = (server(&database, &vhost, via).await, Service::start(&vhost, "orders").await);
         if via == Via::Broker {
             // What is the first of a new delay waits in the database.
-            delay_queues::settle(vhost.amqp_url(), "orders", [DELAY], Clock::system().now()).await;
+            delay_queues::declare(vhost.amqp_url(), "orders", [DELAY], Clock::system().now()).await;
         }
         orders.fail(BODY).await;
         let copy = orders.reject().await;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{
     desk::{AppState, MAIN, PATIENCE, TestDatabase, open_database, with_queues},
-    service::{confirming_channel, persistent, publish},
+    service::{confirming_channel, persistent, publish_all},
     worker::{Answer, Seen, Worker},
 };
 use crate::support::{
@@ -72,9 +72,7 @@ async fn filled_queue(vhost: &Vhost, queue_type: QueueType, mut arguments: Value
     vhost.declare_queue("orders", arguments).await;
     let channel = confirming_channel(vhost).await;
     let bodies = (0..POISON).map(|n| format!("poison {n}")).chain((0..GOOD).map(|n| format!("good {n}")));
-    for body in bodies {
-        publish(&channel, "orders", persistent(), body.as_bytes()).await;
-    }
+    publish_all(&channel, "orders", bodies.map(|body| (persistent(), body.into_bytes()))).await;
 }
 
 /// A service that gives back what it cannot process, in a world without a server.

@@ -127,7 +127,7 @@ async fn what_waits_for_a_queue_is_not_sent_there_once_it_is_not_allowed() {
         let payments = Service::start(&vhost, "payments").await;
         let clock = Clock::manual(Timestamp::from_seconds(1_900_000_000));
         let before = server(&database, &vhost, clock.clone(), via, HOUR, &["*"]).await;
-        delay_queues::settle(vhost.amqp_url(), "payments", [HOUR], clock.now()).await;
+        delay_queues::declare(vhost.amqp_url(), "payments", [HOUR], clock.now()).await;
         payments.fail("body").await;
         let waiting = names::delay_queue(&Destination::straight_to("payments").after(HOUR, clock.now())).unwrap();
         match via {

@@ -49,7 +49,7 @@ async fn worker(vhost: &Vhost, via: Via) -> Worker {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_killed_with_messages_waiting_loses_none() {
     let Some(mut doomed) = Rabbit::doomed().await else { return };
-    let (database, messages) = (TestDatabase::sqlite(), soak(300, 1_000));
+    let (database, messages) = (TestDatabase::sqlite(), soak(150, 1_000));
     let vhost = doomed.vhost();
     // RabbitMQ 3.10 loses queues that are only just declared when it is killed, so all are there before one settles.
     let brokers = [(MAIN, with_queues(QueueType::Classic, &vhost))];

@@ -42,7 +42,7 @@ impl<'a> World<'a> {
         let queue_type = QueueType::Classic;
         AppState::open(database, with_queues(queue_type, vhost)).await.close().await;
         let careless = Careless::start(vhost).await;
-        delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], Clock::system().now()).await;
+        delay_queues::declare(vhost.amqp_url(), "orders", [Duration::from_millis(50)], Clock::system().now()).await;
         careless.orders.receive(BasicProperties::default(), BODY.as_bytes()).await;
         let retry = Retry { via: Via::Broker, delays: "50ms,50ms" };
         let program = Program { retry, ..Program::new(database, vhost, queue_type) };
@@ -185,7 +185,7 @@ async fn what_fails_before_the_restart_is_no_failure_of_the_second_copy() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_consumer_that_dies_costs_one_delivery() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for database in TestDatabase::both() {
+    for database in TestDatabase::postgres().into_iter().flat_map(TestDatabase::or_both) {
         let vhost = rabbit.vhost();
         let mut world = World::begin(&database, &vhost).await;
         assert!(world.goes_back().await);
@@ -203,7 +203,7 @@ async fn a_consumer_that_dies_costs_one_delivery() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_with_our_headers_share_the_retries_of_one() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for database in TestDatabase::both() {
+    for database in TestDatabase::sqlite().or_both() {
         let vhost = rabbit.vhost();
         let mut world = World::begin(&database, &vhost).await;
         world.program.die_at("forwarded", 1).await;
@@ -215,7 +215,7 @@ async fn copies_with_our_headers_share_the_retries_of_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_with_our_headers_share_them_when_one_fails_before_the_restart() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for database in TestDatabase::both() {
+    for database in TestDatabase::postgres().into_iter().flat_map(TestDatabase::or_both) {
         let vhost = rabbit.vhost();
         let mut world = World::begin(&database, &vhost).await;
         world.die_and_fail("forwarded", World::reject).await;

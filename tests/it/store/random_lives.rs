@@ -23,6 +23,7 @@ use super::{
     make::{InGroup, Make, NOON, an_arrival, enriched, id},
     model::Model,
 };
+use crate::support::soak;
 
 const BROKERS: [&str; 2] = ["main", "other"];
 const QUEUES: [&str; 6] = ["orders", "orders.eu", "texts.a", "texts.b", "ö", ""];
@@ -242,7 +243,7 @@ async fn all_pages(database: &TestDatabase, filter: &LetterFilter, sort: Sort, l
 
 pub(super) async fn live(database: &TestDatabase, seed: u64) {
     let mut life = Life { database, model: Model::default(), rng: Rng::with_seed(seed) };
-    for _ in 0..150 {
+    for _ in 0..soak(60, 150) {
         life.goes_on().await;
     }
     life.forget().await;

@@ -90,16 +90,16 @@ fn titles(slack: &SlackStandIn) -> Vec<String> {
     slack.messages().iter().map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Seventy groups of which each is told in a message of its own, 30 a minute; none is sent yet.
-async fn seventy_told_one_by_one(database: &TestDatabase) -> (SlackStandIn, Desk, Deliveries) {
+/// 23 groups of which each is told in a message of its own, ten a minute; none is sent yet.
+async fn told_one_by_one(database: &TestDatabase) -> (SlackStandIn, Desk, Deliveries) {
     let slack = SlackStandIn::open(check_slack_message).await.unwrap();
     let desk = Desk::open(database, |config| {
         slack_only(config, &slack);
         config.page.collect_above = 0;
     })
     .await;
-    let deliveries = deliveries(&desk, &slack, 30);
-    groups(database, 0..70).await;
+    let deliveries = deliveries(&desk, &slack, 10);
+    groups(database, 0..23).await;
     desk.looks_at(later(0)).await;
     (slack, desk, deliveries)
 }
@@ -109,9 +109,9 @@ async fn many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all(d
     let desk = Desk::open(database, |config| slack_only(config, &slack)).await;
     let deliveries = deliveries(&desk, &slack, 30);
     let mut ids = Vec::new();
-    for step in 0..40 {
+    for step in 0..20 {
         ids.extend(groups(database, step * 5..step * 5 + 5).await);
-        desk.looks_at(later(step as u64 * 3 / 2)).await;
+        desk.looks_at(later(step as u64 * 3)).await;
         send(&deliveries).await;
     }
     assert_eq!(titles(&slack).len(), 11, "ten groups, and the storm that begins: {:#?}", titles(&slack));
@@ -119,9 +119,9 @@ async fn many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all(d
     send(&deliveries).await;
     let told = titles(&slack);
     assert_eq!(told.len(), 12, "{told:#?}");
-    assert!(told[11].starts_with("More: 190 error groups within a short time (critical, 190 dead letters open)"));
+    assert!(told[11].starts_with("More: 90 error groups within a short time (critical, 90 dead letters open)"));
     let listed = slack.messages()[11].to_string();
-    assert_eq!((listed.matches("(1);").count(), listed.contains("and 170 more")), (20, true), "{listed}");
+    assert_eq!((listed.matches("(1);").count(), listed.contains("and 70 more")), (20, true), "{listed}");
     desk.looks_at(later(9_000)).await;
     send(&deliveries).await;
     assert_eq!(titles(&slack).len(), 12, "nothing is new");
@@ -129,10 +129,7 @@ async fn many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all(d
     database.does(&DISCARD, &ids[10..]).await;
     desk.looks_at(later(9_001)).await;
     send(&deliveries).await;
-    assert_eq!(
-        titles(&slack)[12..],
-        ["Resolved: 190 error groups within a short time (critical, 0 dead letters open)"]
-    );
+    assert_eq!(titles(&slack)[12..], ["Resolved: 90 error groups within a short time (critical, 0 dead letters open)"]);
     database.does(&DISCARD, &ids[..10]).await;
     desk.looks_at(later(9_002)).await;
     send(&deliveries).await;
@@ -142,8 +139,8 @@ async fn many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all(d
 }
 
 async fn a_channel_is_sent_so_much_in_a_minute_and_the_rest_later(database: &TestDatabase) {
-    let (slack, desk, deliveries) = seventy_told_one_by_one(database).await;
-    for sent in [30, 60, 70, 70] {
+    let (slack, desk, deliveries) = told_one_by_one(database).await;
+    for sent in [10, 20, 23, 23] {
         send(&deliveries).await;
         assert_eq!(titles(&slack).len(), sent);
         send(&deliveries).await;
@@ -154,9 +151,9 @@ async fn a_channel_is_sent_so_much_in_a_minute_and_the_rest_later(database: &Tes
 
 /// What it does not take is not followed by all that waits.
 async fn a_channel_that_takes_nothing_is_asked_as_rarely(database: &TestDatabase) {
-    let (slack, desk, deliveries) = seventy_told_one_by_one(database).await;
+    let (slack, desk, deliveries) = told_one_by_one(database).await;
     slack.misbehave(1_000, Misbehaviour::status(503));
-    for asked in [30, 60, 90] {
+    for asked in [10, 20, 30] {
         tokio::join!(send(&deliveries), send(&deliveries), send(&deliveries));
         assert_eq!(slack.requests().len(), asked);
         desk.clock.advance(Duration::from_secs(61));

@@ -94,6 +94,12 @@ pub struct Lent {
 }
 
 impl Lent {
+    /// All that these statements answer, one line for each row. They are put to it on the connection on which it is emptied,
+    /// which stays open from test to test: a new one would first read what all the tables are.
+    pub fn ask(&self, statements: &[String]) -> Vec<String> {
+        self.database.as_ref().expect("it is lent until this is dropped").ask(statements)
+    }
+
     /// Its tables are not as `dlo` has made them any more, so that no other test can have it.
     pub fn spoil(&self) {
         self.spoiled.store(true, Ordering::Relaxed);

@@ -12,13 +12,29 @@ use dead_letter_office::{
     rabbitmq::{PublishOutcome, PublishingSession},
 };
 use lapin::{options::BasicGetOptions, types::AMQPValue};
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 
 use super::rabbit::Vhost;
 
-/// Declares the delay queues that messages for `queue` wait in at that time, and returns once messages may be put into
-/// them. None is.
+/// Declares the delay queues that messages for `queue` wait in at that time. Whoever comes afterwards takes them for old ones
+/// and waits for nothing. Where their node is killed soon, they have to [`settle`].
+pub async fn declare(url: String, queue: &str, delays: impl IntoIterator<Item = Duration>, now: Timestamp) {
+    new_until(url, queue, delays, now).await;
+}
+
+/// The same, and returns once they are kept when the node is killed. Nothing is put into them.
 pub async fn settle(url: String, queue: &str, delays: impl IntoIterator<Item = Duration>, now: Timestamp) {
+    if let Some(settled) = new_until(url, queue, delays, now).await {
+        sleep_until(settled).await;
+    }
+}
+
+async fn new_until(
+    url: String,
+    queue: &str,
+    delays: impl IntoIterator<Item = Duration>,
+    now: Timestamp,
+) -> Option<Instant> {
     let config = BrokerConfig { url: Secret::new(url), ..BrokerConfig::default() };
     let mut session = PublishingSession::open("main", &config).await.expect("a session");
     let message = |delay| OutgoingRetry {
@@ -29,11 +45,13 @@ pub async fn settle(url: String, queue: &str, delays: impl IntoIterator<Item = D
     };
     let window: Vec<OutgoingRetry> = delays.into_iter().map(message).collect();
     let lane = session.lanes().next().expect("a lane");
-    for outcome in lane.publish(&window).await {
+    let is_new_until = |outcome: PublishOutcome| {
         let PublishOutcome::Settling(settled) = outcome else { panic!("a delay queue is not new: {outcome:?}") };
-        sleep_until(settled).await;
-    }
+        settled
+    };
+    let settled = lane.publish(&window).await.into_iter().map(is_new_until).max();
     session.close().await;
+    settled
 }
 
 /// What waits in a queue, by what its bundles say. They stay there, the empty ones by which queues are tried included.

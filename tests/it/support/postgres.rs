@@ -266,7 +266,12 @@ impl PostgresDatabase {
     }
 
     pub fn execute(&self, statement: &str) {
-        self.admin.execute_all(&self.name, &[statement.to_owned()]);
+        self.ask(&[statement.to_owned()]);
+    }
+
+    /// All that these statements answer, one line for each row.
+    pub fn ask(&self, statements: &[String]) -> Vec<String> {
+        self.admin.execute_all(&self.name, statements)
     }
 }
 
@@ -305,10 +310,18 @@ impl Session {
         Self { psql, statements, answers: BufReader::new(answers).lines() }
     }
 
-    /// Whether that was carried out. It is of no use any more where it was not.
-    fn execute(&mut self, statement: &str) -> bool {
-        let asked = writeln!(self.statements, "{statement};\n\\echo '{}'", Self::DONE);
-        asked.is_ok() && self.answers.by_ref().map_while(Result::ok).any(|line| line == Self::DONE)
+    /// What it answers; `None` where that was not carried out, and it is of no use any more.
+    fn execute(&mut self, statement: &str) -> Option<Vec<String>> {
+        writeln!(self.statements, "{statement};\n\\echo '{}'", Self::DONE).ok()?;
+        let mut answer = Vec::new();
+        for line in self.answers.by_ref().map_while(Result::ok) {
+            match line.trim() {
+                Self::DONE => return Some(answer),
+                "" => {}
+                row => answer.push(row.to_owned()),
+            }
+        }
+        None
     }
 }
 
@@ -335,22 +348,24 @@ impl Admin {
         self.execute_all("postgres", &[statement.to_owned()]);
     }
 
-    /// One after the other, each in a transaction of its own.
-    fn execute_all(&self, database: &str, statements: &[String]) {
+    /// One after the other, each in a transaction of its own. Returns all that they answer.
+    fn execute_all(&self, database: &str, statements: &[String]) -> Vec<String> {
         let mut session =
             self.idle_session(database).unwrap_or_else(|| Session::begin(&self.psql, &self.database_url(database)));
-        if statements.iter().all(|statement| session.execute(statement)) {
+        let answers: Option<Vec<_>> = statements.iter().map(|statement| session.execute(statement)).collect();
+        if let Some(answers) = answers {
             self.sessions().entry(database.to_owned()).or_default().push(session);
-        } else if !std::thread::panicking() {
-            // A panic while a test panics already would abort all the others.
-            panic!("psql failed: {statements:?}");
+            return answers.concat();
         }
+        // A panic while a test panics already would abort all the others.
+        assert!(std::thread::panicking(), "psql failed: {statements:?}");
+        Vec::new()
     }
 
     /// One that no test has cut off.
     fn idle_session(&self, database: &str) -> Option<Session> {
         let pop = || self.sessions().get_mut(database).and_then(Vec::pop);
-        std::iter::from_fn(pop).find_map(|mut session| session.execute("select").then_some(session))
+        std::iter::from_fn(pop).find_map(|mut session| session.execute("select").map(|_| session))
     }
 
     /// Nobody is connected to a database any more.

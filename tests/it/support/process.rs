@@ -291,6 +291,8 @@ fn stands_still(pid: u32) -> bool {
 /// enough to leave the CPU to what it is waiting for.
 const POLL_INTERVAL: Duration = Duration::from_millis(4);
 const LONGEST_POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// After a look that has itself taken long.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Waits until `check` says yes. This, [`wait_for`] and [`Leashed::kill`] are the only places where tests sleep.
 ///
@@ -330,11 +332,13 @@ pub fn wait_to_see<T, E: Debug>(
         let polling = async {
             let mut pause = POLL_INTERVAL;
             loop {
+                let begun = Instant::now();
                 match check().await {
                     Ok(value) => return value,
                     Err(seen) => last = Some(seen),
                 }
-                tokio::time::sleep(pause).await;
+                // Whoever looks for long would leave no CPU to what it is waiting for.
+                tokio::time::sleep(pause.max(begun.elapsed().min(LONGEST_PAUSE))).await;
                 pause = LONGEST_POLL_INTERVAL.min(pause * 5 / 4);
             }
         };

@@ -688,6 +688,6 @@ async fn work_on_a_group_goes_on_after_a_restart() {
 
     let again = Bulk { filter: LetterFilter::default(), ..bulk(Command::Reopen) };
     let claimed = triage().begin(again).await.unwrap();
-    assert!(triage().cancel(claimed.job.id, &Actor::local()).await.unwrap());
+    assert_eq!(triage().cancel(claimed.job.id, &Actor::local()).await.unwrap(), Ok(true));
     assert_eq!(triage().work_at(claimed, &go).await.unwrap().state, JobState::Cancelled);
 }

@@ -20,6 +20,7 @@ use super::{
     queue_page::both,
     search::{index, order},
 };
+use crate::support::soak;
 
 const ZOE: &str = r#"{"id": "0198c0de-0000-7000-8000-000000000001", "customer": {"name": "Zoë", "card": "4711"},
     "total": {"cents": 5, "currency": "EUR"}, "items": [{"sku": "a"}, {"sku": "b"}]}"#;
@@ -149,10 +150,10 @@ async fn rows_have_an_order() {
 /// Each letter is in the list of all statuses at every moment, whatever is done with it meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changes_its_status_is_not_missing() {
-    const LETTERS: usize = 30;
+    let n_letters = soak(10, 30);
     for (desk, _kept) in both().await {
         let mut ids = Vec::new();
-        for _ in 0..LETTERS {
+        for _ in 0..n_letters {
             ids.push(desk.receive(dead_in("texts")).await);
         }
         let is_changing = AtomicBool::new(true);
@@ -168,7 +169,7 @@ async fn what_changes_its_status_is_not_missing() {
         let look = async {
             while is_changing.load(Ordering::Acquire) {
                 let list = desk.get("/api/v1/letters?limit=200").await.expect(200).json();
-                assert_eq!(list["items"].as_array().unwrap().len(), LETTERS);
+                assert_eq!(list["items"].as_array().unwrap().len(), n_letters);
             }
         };
         tokio::join!(change, look);

@@ -172,7 +172,7 @@ async fn what_is_taken_back_is_not_edited_once_more(office: &Office) {
     office.steps().await;
     let paused = office.control(&job, "pause").await;
     assert_eq!((&paused["state"], &paused["done"]), (&json!("paused"), &json!(sent)));
-    assert_eq!(office.go_on(10 * SECOND).await, 0);
+    office.nothing_is_sent_for(10 * SECOND, "it is paused").await;
     office.control(&job, "resume").await;
     assert_eq!(office.go_on(8 * SECOND).await + sent, 20);
     let status = office.job(&job).await;

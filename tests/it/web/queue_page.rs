@@ -3,11 +3,13 @@
 use axum::http::Method;
 use dead_letter_office::domain::{letter::Status, queue_level::QueueLevel};
 use serde_json::json;
+use url::Url;
 
 use super::{
     answer::Look,
     dead::dead_in,
     desk::Desk,
+    form::submit,
     groups::{alike, sort},
     watch::{looks, lost_for},
 };
@@ -100,6 +102,32 @@ async fn any_name_has_a_page_which_its_name_leads_to() {
             let name = desk.page(&link).await.words("h1");
             assert_eq!(desk.page(&address(&name)).await.count("h1"), 1, "{link}");
         }
+    }
+}
+
+/// Browsers, and most that call the API, take dots out of a path before they ask, escaped ones too.
+#[tokio::test]
+async fn a_name_of_dots_is_reached_by_browsers() {
+    let browser = Url::parse("http://dlo.test").unwrap();
+    let asked = |link: &str| browser.join(link).unwrap().path().to_owned();
+    for (desk, _kept) in both().await {
+        let queues = [".", "..", "~."];
+        for queue in queues {
+            desk.receive(dead_in(queue)).await;
+        }
+        let links = desk.page("/queues").await.values(".table-queues th a", "href");
+        let mut seen = Vec::new();
+        for link in links {
+            let page = desk.page(&asked(&link)).await;
+            seen.push(page.words("h1"));
+            let pause = page.one("form[action$='/pause']").attr("action").unwrap().to_owned();
+            let back = submit(&desk, &asked(&pause), &[]).await.expect(303).header("location").to_owned();
+            assert_eq!(desk.page(&asked(&back)).await.words(".queue-badge"), "paused", "{link}");
+            let api = desk.get(&asked(&format!("/api/v1{link}"))).await.expect(200).json();
+            assert_eq!((api["queue"].as_str(), &api["open"]), (seen.last().map(String::as_str), &json!(1)), "{link}");
+        }
+        seen.sort();
+        assert_eq!(seen, queues);
     }
 }
 

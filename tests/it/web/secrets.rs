@@ -47,7 +47,7 @@ type TestBody = (&'static str, Option<&'static str>, Vec<u8>);
 /// What may be in a body that has the secret in it.
 fn bodies() -> Vec<TestBody> {
     let truncated = format!(r#"{{"name":"Zoe","ssn":"{SECRET}","n":"#);
-    let large = format!(r#"{{"ssn":"{SECRET}","pad":"{}"}}"#, "x".repeat(DECODE_MAX_BYTES as usize));
+    let large = format!(r#"{{"ssn":"{SECRET}","pad":"{}"}}"#, "o".repeat(DECODE_MAX_BYTES as usize));
     let class = r"App\Jobs\Pay";
     let command = format!("O:{}:\"{class}\":1:{{s:3:\"ssn\";s:{}:\"{SECRET}\";}}", class.len(), SECRET.len());
     let job = json!({"displayName": class, "job": "x", "data": {"commandName": class, "command": command}});
@@ -329,9 +329,15 @@ async fn walk(on_postgres: bool) {
         tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_writer(move || writer.clone()).finish();
     let _guard = tracing::subscriber::set_default(subscriber);
     let mut leaks = Vec::new();
+    let mut bodies = bodies();
+    if on_postgres {
+        // Bodies are read alike on both; what differs is what the database is asked, and what stands in it.
+        let every = soak(6, 1);
+        bodies = bodies.into_iter().step_by(every).collect();
+    }
     // In one database, or each where nothing else is.
-    let together = soak(bodies().len(), 1);
-    for bodies in bodies().chunks(together) {
+    let together = soak(bodies.len(), 1);
+    for bodies in bodies.chunks(together) {
         let (desk, database) = match on_postgres {
             false => (desk().await, None),
             true => match Desk::hiding_on_postgres(&["ssn"]).await {
@@ -440,8 +446,8 @@ async fn tables_of_postgres(url: &str) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn whoever_reveals_or_downloads_it_is_written_down() {
+    let desk = desk().await;
     for (name, message_type, body) in bodies() {
-        let desk = desk().await;
         let id = letter(&desk, message_type, body.clone()).await;
         let shown = desk.letter(id).await;
         assert_eq!(shown["payload"]["hidden"], true, "{name}");
@@ -460,9 +466,13 @@ async fn whoever_reveals_or_downloads_it_is_written_down() {
 /// One after the other, letter by letter, would be enough to read it.
 #[tokio::test]
 async fn a_rule_that_is_tried_does_not_tell_what_is_hidden() {
-    for (name, message_type, body) in bodies() {
+    // In one database, where the answer is about all of them, or each where nothing else is.
+    for bodies in bodies().chunks(soak(bodies().len(), 1)) {
+        let names: Vec<&str> = bodies.iter().map(|(name, ..)| *name).collect();
         let desk = desk().await;
-        letter(&desk, message_type, body).await;
+        for (_, message_type, body) in bodies {
+            letter(&desk, *message_type, body.clone()).await;
+        }
         let tell = async |guess: &str| {
             let mut told = Vec::new();
             for text in ["payload.ssn", "letter.error_message", "letter.headers['x-exception-message']"] {
@@ -473,9 +483,9 @@ async fn a_rule_that_is_tried_does_not_tell_what_is_hidden() {
             told
         };
         let (right, wrong) = (tell("4711").await, tell("4712").await);
-        assert_eq!(right, wrong, "{name}");
+        assert_eq!(right, wrong, "{names:?}");
         sort(&desk).await;
-        assert_eq!(tell("4711").await, wrong, "{name}");
+        assert_eq!(tell("4711").await, wrong, "{names:?}");
     }
 }
 

@@ -14,6 +14,7 @@ use dead_letter_office::{
         actor::Actor,
         broker::ConnectionState,
         command::Command,
+        job::JobState,
         letter::{LetterId, Status},
         pacing::Stage,
     },
@@ -552,7 +553,12 @@ async fn a_job_is_its_own_to_who_began_it() {
         let theirs = begin_slowly(&desk, &ben, "bravo-orders").await;
         let path = format!("/api/v1/jobs/{theirs}");
         dora.get(&desk, &path).await.expect(200);
-        call(&desk, &dora, Method::POST, &format!("{path}/pause"), &json!({})).await.expect(409);
+        let why = "queues in which you may not retry, edit, discard or annotate";
+        for what in ["pause", "resume", "cancel", "undo"] {
+            let refused = call(&desk, &dora, Method::POST, &format!("{path}/{what}"), &json!({})).await;
+            assert_eq!(refused.json()["code"], "not_allowed", "{what}");
+            assert!(refused.problem(403).contains(why), "{what}");
+        }
         assert_eq!(ben.get(&desk, &path).await.expect(200).json()["state"], "running");
         // Nor does a second team keep her from taking back what is done.
         let hour = json!({"action": "retry", "filter": {"queue": "alpha-orders", "status": "open"}, "delay": "1h"});
@@ -560,6 +566,94 @@ async fn a_job_is_its_own_to_who_began_it() {
         let path = format!("/api/v1/jobs/{}", job["job"].as_str().unwrap());
         ended(&desk, &dora, &path).await;
         call(&desk, &dora, Method::POST, &format!("{path}/undo"), &json!({})).await.expect(202);
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_act_on_all_of_a_job_is_told_so_on_its_page() {
+    for World { desk, .. } in worlds().await {
+        letter_of(&desk, THEIRS).await;
+        let job = begin_slowly(&desk, &token(&desk, "ben", Scope::ALL).await, "bravo-orders").await;
+        let (path, buttons) = (format!("/jobs/{job}"), ".job-acts button");
+        let gate = ".job-acts > fieldset[data-gate][disabled]";
+        let (dora, ben) = (signed_in(&desk, "dora").await, signed_in(&desk, "ben").await);
+        let why = "It acts on queues in which you may not retry, edit, discard or annotate: only who may in all of them \
+            pauses, resumes, cancels or undoes it.";
+        for page in ["/jobs", &path] {
+            let seen = dora.get(&desk, page).await.expect(200).page();
+            assert_eq!(seen.values(gate, "title"), [why], "{page}");
+            let disabled = seen.count(&format!("{gate} button"));
+            assert!(disabled > 0 && disabled == seen.count(buttons), "{page}");
+            let theirs = ben.get(&desk, page).await.expect(200).page();
+            assert_eq!((theirs.count(gate), theirs.count(buttons)), (0, disabled), "{page}");
+        }
+        for what in ["pause", "resume", "cancel", "undo"] {
+            let refused = dora.post(&desk, &format!("{path}/{what}"), &[("back", &path)]).await.expect(403).page();
+            assert!(refused.words("main").contains(why), "{what}: {}", refused.words("main"));
+        }
+        // She does not see that one at all, and neither is told more than of what is not there.
+        let vera = signed_in(&desk, "vera").await;
+        vera.get(&desk, &path).await.expect(404);
+        ben.post(&desk, &format!("{path}/cancel"), &[("back", &path)]).await.expect(303);
+    }
+}
+
+/// It acts where it may, and is not told what it may not read.
+#[tokio::test]
+async fn a_token_that_only_acts_does_so_in_its_queues() {
+    for World { desk, ours, .. } in worlds().await {
+        let theirs = letter_of(&desk, THEIRS).await;
+        let (bot, of_ada) =
+            (tokens::token(&desk, "bot", &[Scope::Act]).await, token(&desk, "ada", &[Scope::Act]).await);
+        let hour = json!({"delay": "1h"});
+        for (what, body, status) in [
+            ("retry", &hour, Status::Scheduled),
+            ("reopen", &json!({}), Status::Open),
+            ("discard", &json!({}), Status::Discarded),
+        ] {
+            let at = |id| format!("/api/v1/letters/{id}/{what}");
+            let done = call(&desk, &of_ada, Method::POST, &at(ours), body).await.expect(204);
+            assert_eq!((desk.status(ours).await, done.text()), (status, String::new()), "{what}");
+            call(&desk, &of_ada, Method::POST, &at(theirs), body).await.problem(404);
+        }
+        let path = format!("/api/v1/letters/{ours}");
+        call(&desk, &of_ada, Method::PATCH, &path, &json!({"note": "by a script"})).await.expect(204);
+        assert_eq!(desk.note(ours).await.as_deref(), Some("by a script"));
+        call(&desk, &of_ada, Method::PATCH, &path, &json!({})).await.problem(403);
+        // All of a filter, and those that are named.
+        for (visit, done) in [(&of_ada, 1), (&bot, 2)] {
+            let (reopen, discard) = ("reopen", "discard");
+            for (action, which) in [
+                (reopen, json!({"ids": [ours]})),
+                (discard, json!({"filter": {"status": "open"}})),
+                (reopen, json!({"filter": {"status": "discarded"}})),
+                (discard, json!({"filter": {"status": "open"}})),
+            ] {
+                let mut order = which.clone();
+                order["action"] = action.into();
+                let started = call(&desk, visit, Method::POST, "/api/v1/actions", &order).await.expect(202).json();
+                let job = started["job"].as_str().unwrap().parse().unwrap();
+                let job = async || desk.store.job(job).await.unwrap().unwrap();
+                let has_ended = async || job().await.state != JobState::Running;
+                wait_until("the job to end", crate::support::PATIENCE, has_ended).await;
+                let n = if which["ids"].is_null() { done } else { 1 };
+                let ended = job().await;
+                assert_eq!((ended.done, ended.failed, ended.skipped), (n, 0, 0), "{order}: {ended:?}");
+            }
+        }
+        assert_eq!((desk.status(ours).await, desk.status(theirs).await), (Status::Discarded, Status::Discarded));
+        // What answers with what there is takes the other scope, and says so.
+        let group = desk.store.summary(ours).await.unwrap().unwrap().group.unwrap();
+        let edit = json!({"headers": {"set": {"tenant": "acme"}}});
+        for (path, body) in [
+            (format!("/api/v1/letters/{ours}/retry"), &edit),
+            ("/api/v1/actions/preview".to_owned(), &json!({"action": "discard", "filter": {"status": "open"}})),
+            (format!("/api/v1/groups/{group}/resolve"), &json!({})),
+            (format!("/api/v1/queues/{MAIN}/alpha-orders/pause"), &json!({})),
+        ] {
+            let why = call(&desk, &bot, Method::POST, &path, body).await.problem(403);
+            assert_eq!(why, "This token may not read: it has the scope act.", "{path}");
+        }
     }
 }
 

@@ -73,7 +73,7 @@ async fn a_new_delay_queue_holds_up_nothing_else() {
     assert_eq!(service.work().await.data, b"2");
     assert_eq!(service.work().await.data, b"1");
     assert_eq!(vhost.depth(&names::delay_queue(&new).unwrap()).await, 0);
-    assert_eq!(sender.send_together(window[..1].to_vec()).await, [PublishOutcome::Confirmed]);
+    assert_eq!(sender.send_when_settled(window[..1].to_vec()).await, [PublishOutcome::Confirmed]);
     assert_eq!(service.work().await.data, b"0");
 }
 
@@ -85,23 +85,31 @@ async fn a_delay_queue_that_takes_nothing_holds_up_nothing() {
     let service = Service::start(&vhost, "orders").await;
     let (silent, refusing) = (orders().after(HOUR, now()), orders().after(2 * HOUR, now()));
     let mut before = Sender::at(&vhost).await;
-    for destination in [&silent, &refusing] {
-        before.deliver(destination, "before").await;
-    }
+    let window = [&silent, &refusing].map(|destination| numbered(destination, 0));
+    assert_eq!(before.send_together(window.into()).await, vec![PublishOutcome::Confirmed; 2]);
     eval(&vhost, &names::delay_queue(&silent).unwrap(), "sys:suspend(Name)");
     eval(&vhost, &names::delay_queue(&refusing).unwrap(), "ra:stop_server(quorum_queues, {Name, node()})");
     let mut sender = Sender::at(&vhost).await;
-    for _ in 0..2 {
-        let outcomes =
-            sender.send_at_once(&[numbered(&silent, 0), numbered(&refusing, 1), numbered(&orders(), 2)]).await;
-        assert!(matches!(outcomes[..2], [PublishOutcome::Settling(_), PublishOutcome::Settling(_)]), "{outcomes:?}");
-        assert_eq!(outcomes[2], PublishOutcome::Confirmed);
-        assert_eq!(service.work().await.data, b"2");
-    }
+    let going_on = async {
+        for _ in 0..2 {
+            let outcomes =
+                sender.send_at_once(&[numbered(&silent, 0), numbered(&refusing, 1), numbered(&orders(), 2)]).await;
+            let all_settle = matches!(outcomes[..2], [PublishOutcome::Settling(_), PublishOutcome::Settling(_)]);
+            assert!(all_settle, "{outcomes:?}");
+            assert_eq!(outcomes[2], PublishOutcome::Confirmed);
+            assert_eq!(service.work().await.data, b"2");
+        }
+    };
     // Who has used it before finds out by waiting, and cannot know whether it has arrived.
-    assert_eq!(before.send(&silent, "meanwhile").await, PublishOutcome::Unknown);
+    let finding_out = async {
+        assert_eq!(before.send(&silent, "meanwhile").await, PublishOutcome::Unknown);
+    };
+    tokio::join!(going_on, finding_out);
     eval(&vhost, &names::delay_queue(&silent).unwrap(), "sys:resume(Name)");
-    sender.deliver(&silent, "after").await;
+    // Its answer is taken, however late it is.
+    let after = [numbered(&silent, 3)];
+    let is_taken = async || sender.send_at_once(&after).await == [PublishOutcome::Confirmed];
+    wait_until("the queue to be used again", PATIENCE, is_taken).await;
 }
 
 /// Waits until each of them has come to the queue. Some may come twice: they were on their way when the broker went.
@@ -148,7 +156,7 @@ async fn what_waits_outlives_a_crash_of_the_broker() {
             window.push(outgoing(&destination.clone().after(3 * LONG, now()), &message));
         }
     }
-    assert_eq!(sender.send_together(window.clone()).await, vec![PublishOutcome::Confirmed; 6]);
+    assert_eq!(sender.send_when_settled(window.clone()).await, vec![PublishOutcome::Confirmed; 6]);
     rabbit.kill();
     rabbit.start().await;
     await_each(&vhost, "orders", &window).await;

@@ -158,7 +158,7 @@ async fn deleting_beside_a_publisher_loses_nothing() {
                 });
                 let window: Vec<_> = window.collect();
                 let confirmed = vec![PublishOutcome::Confirmed; window.len()];
-                assert_eq!(sender.send_together(window).await, confirmed);
+                assert_eq!(sender.send_when_settled(window).await, confirmed);
             }
             arrived.extend(service.work_on(IN_EACH).await);
         }

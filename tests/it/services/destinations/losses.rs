@@ -222,7 +222,7 @@ async fn what_is_being_sent_back_is_not_cut_short_when_another_queue_is_deleted(
     let mut sender = Sender::at(&vhost).await;
     sender.returns.close().await;
     let lane = sender.session.lanes().next().unwrap();
-    delay_queues::settle(vhost.amqp_url(), "orders", [SHORT], now()).await;
+    delay_queues::declare(vhost.amqp_url(), "orders", [SHORT], now()).await;
     assert_eq!(lane.publish(&[numbered(&orders().after(SHORT, now()), 1)]).await, [PublishOutcome::Confirmed]);
     // It, and the empty bundles by which the two queues were tried.
     vhost.await_depth(dlo_queues::DUE, 3).await;

@@ -61,6 +61,7 @@ fn eval(vhost: &Vhost, queue: &str, lines: &str) -> String {
 
 /// Somebody who sends messages back as dlo does, and whoever sends on what has waited.
 struct Sender {
+    config: BrokerConfig,
     session: PublishingSession,
     returns: AppState,
     database: TestDatabase,
@@ -80,7 +81,7 @@ impl Sender {
         let database = TestDatabase::sqlite();
         let returns = AppState::begin(&database.url, Clock::system(), []).await;
         returns.attend(vec![IntakeSource::Due], MAIN, config.clone());
-        Self { session: PublishingSession::open(MAIN, &config).await.unwrap(), returns, database }
+        Self { session: PublishingSession::open(MAIN, &config).await.unwrap(), config, returns, database }
     }
 
     async fn send(&mut self, destination: &Destination, body: &str) -> PublishOutcome {
@@ -91,11 +92,27 @@ impl Sender {
         self.send_together(vec![outgoing(destination, message)]).await.remove(0)
     }
 
-    /// What needs a new delay queue is sent when that has settled.
+    /// What needs a new delay queue is sent by another session, which takes that for an old one and waits for nothing. That it
+    /// has settled only matters where the node is killed.
     async fn send_together(&mut self, window: Vec<OutgoingRetry>) -> Vec<PublishOutcome> {
+        self.send_all(window, false).await
+    }
+
+    /// The same, when the queue has settled.
+    async fn send_when_settled(&mut self, window: Vec<OutgoingRetry>) -> Vec<PublishOutcome> {
+        self.send_all(window, true).await
+    }
+
+    async fn send_all(&mut self, window: Vec<OutgoingRetry>, mut when_settled: bool) -> Vec<PublishOutcome> {
         let mut outcomes = self.send_at_once(&window).await;
         while let Some(settled) = outcomes.iter().filter_map(settling).max() {
-            sleep_until(settled).await;
+            if when_settled {
+                sleep_until(settled).await;
+            } else {
+                let another = PublishingSession::open(MAIN, &self.config).await.unwrap();
+                std::mem::replace(&mut self.session, another).close().await;
+                when_settled = true;
+            }
             let waiting: Vec<usize> = (0..window.len()).filter(|n| settling(&outcomes[*n]).is_some()).collect();
             let again: Vec<OutgoingRetry> = waiting.iter().map(|n| window[*n].clone()).collect();
             for (n, outcome) in waiting.into_iter().zip(self.send_at_once(&again).await) {

@@ -71,7 +71,7 @@ fn postgres(setting: Setting) -> Option<Option<Postgres>> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_full_disk_is_told_and_loses_and_doubles_nothing() {
-    check_each(on_either(), &[Fault::FullDisk, Fault::FullDisk]).await;
+    check_each(on_either(), soak(&[Fault::FullDisk], &[Fault::FullDisk, Fault::FullDisk])).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -86,20 +86,20 @@ async fn a_standby_takes_over_and_nothing_is_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_books_balance_with_messages_waiting_in_sqlite() {
-    check(Setting::Sqlite, Some(Via::Database), 1..=1, 11).await;
+    check(Setting::Sqlite, Some(Via::Database), 1..=1, 2_197).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_books_balance_with_messages_waiting_in_the_broker() {
-    check(Setting::Sqlite, Some(Via::Broker), 1..=1, 184).await;
+    check(Setting::Sqlite, Some(Via::Broker), 1..=1, 228).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_books_balance_with_several_servers_on_one_postgres() {
-    check(Setting::Postgres, None, 2..=3, 122).await;
+    check(Setting::Postgres, None, 2..=3, 12_368).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_books_balance_when_postgres_fails_over() {
-    check(Setting::PostgresPair, None, 1..=2, 471).await;
+    check(Setting::PostgresPair, None, 1..=2, 10_758).await;
 }

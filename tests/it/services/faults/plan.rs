@@ -129,7 +129,7 @@ impl Plan {
         let seed = seed(in_short);
         let mut rng = Rng::with_seed(seed);
         let via = via.unwrap_or_else(|| if rng.bool() { Via::Database } else { Via::Broker });
-        let faults = (0..soak(4, 60)).map(|_| (at_once(&setting.faults(), &mut rng), rng.usize(1..MESSAGES / 2)));
+        let faults = (0..soak(3, 60)).map(|_| (at_once(&setting.faults(), &mut rng), rng.usize(1..MESSAGES / 2)));
         let faults = faults.collect();
         Self { seed, setting, via, servers: rng.usize(servers), faults, rng }
     }

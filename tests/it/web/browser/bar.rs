@@ -6,6 +6,7 @@ use super::{
     super::desk::Desk,
     scene::{Scene, letters},
 };
+use crate::support::soak;
 
 /// What has no room beside the others: reaches out of the bar, lies over another part of it, or under something else.
 const OUT_OF_PLACE: &str = "(() => {
@@ -30,14 +31,17 @@ const TOP_OF_ROWS: &str = "document.querySelector('#rows').getBoundingClientRect
 /// Those that are there whether something new has come or not.
 const ALWAYS: [&str; 4] = ["[data-selects-all]", "[data-matching]", ".list-sort > summary", ".list-columns"];
 
+/// How wide the page is, and whether a letter stands beside the list. The first four have each set of parts, the last of them
+/// where they have the least room.
+const WIDTHS: [(u32, bool); 7] =
+    [(390, false), (820, false), (1280, false), (1181, true), (1280, true), (1440, true), (1920, true)];
+
 #[tokio::test]
 async fn all_of_it_is_in_sight_and_no_row_moves_for_it() {
     let desk = Desk::open().await;
     let ids = letters(&desk, "orders", 9).await;
     let Some(scene) = Scene::over(&desk).await else { return };
-    for (width, beside) in
-        [(390, false), (820, false), (1280, false), (1181, true), (1280, true), (1440, true), (1920, true)]
-    {
+    for &(width, beside) in soak(&WIDTHS[..4], &WIDTHS) {
         scene.browser.set_viewport(width, 900).await;
         let letter = if beside { format!("&letter={}", ids[1]) } else { String::new() };
         scene.open(&format!("/letters?queue=orders&limit=4{letter}")).await;

@@ -8,10 +8,14 @@ use dead_letter_office::{
     },
     store::{NewSession, Vouched},
 };
+use scraper::Html;
 use uuid::Uuid;
 
 use super::{PASSWORD, Visit, cookie, desks, signed_in, tokens::token};
-use crate::web::answer::{Look, words};
+use crate::web::{
+    answer::{Look, words},
+    desk::Desk,
+};
 
 #[tokio::test]
 async fn sessions_are_listed_and_ended() {
@@ -33,19 +37,24 @@ async fn sessions_are_listed_and_ended() {
     }
 }
 
+/// So many users and tokens beside those that there are.
+async fn add_many(desk: &Desk, users: usize, tokens: usize) {
+    for n in 0..users {
+        let (id, name) = (UserId::from_uuid(Uuid::now_v7()), format!("user {n:04}"));
+        let (source, role) = (Source::Proxy, Role::Viewer);
+        let vouched = Vouched { id, source, subject: &name, name: &name, role, teams: &[] };
+        desk.store.vouch(&vouched, desk.clock.now()).await.unwrap();
+    }
+    for n in 0..tokens {
+        token(desk, &format!("hook {n:03}"), &[Scope::Read]).await;
+    }
+}
+
 /// Pages of the lists lead to the last of them.
 #[tokio::test]
 async fn all_users_and_tokens_are_listed_however_many_there_are() {
     for (desk, _kept) in desks().await {
-        for n in 0..1_001 {
-            let (id, name) = (UserId::from_uuid(Uuid::now_v7()), format!("user {n:04}"));
-            let (source, role) = (Source::Proxy, Role::Viewer);
-            let vouched = Vouched { id, source, subject: &name, name: &name, role, teams: &[] };
-            desk.store.vouch(&vouched, desk.clock.now()).await.unwrap();
-        }
-        for n in 0..201 {
-            token(&desk, &format!("hook {n:03}"), &[Scope::Read]).await;
-        }
+        add_many(&desk, 1_001, 201).await;
         let ada = signed_in(&desk, "ada").await;
         let listed = async |title: &str| {
             let section = format!("section[aria-labelledby={title}]");
@@ -63,6 +72,36 @@ async fn all_users_and_tokens_are_listed_however_many_there_are() {
         assert_eq!((users.len(), listed("users-title").await), (1_004, users));
         let tokens: Vec<String> = desk.tokens.all().await.unwrap().into_iter().map(|token| token.name).collect();
         assert_eq!((tokens.len(), listed("all-tokens-title").await), (201, tokens));
+    }
+}
+
+#[tokio::test]
+async fn a_change_leads_back_to_the_page_of_the_list_that_it_was_made_on() {
+    for (desk, _kept) in desks().await {
+        add_many(&desk, 200, 202).await;
+        let ada = signed_in(&desk, "ada").await;
+        let first = ada.get(&desk, "/users").await.expect(200).page();
+        let done = async |title: &str, field: &str, change: &[(&str, &str)]| {
+            let section = format!("section[aria-labelledby={title}]");
+            let next = first.one(&format!("{section} a[rel=next]")).attr("href").unwrap().to_owned();
+            let page = ada.get(&desk, &next).await.expect(200).page();
+            let form = page.all(&format!("{section} tbody form"))[0];
+            let of = form.one(&format!("input[name={field}]")).attr("value").unwrap();
+            let pairs = [&[(field, of)][..], change].concat();
+            let done = ada.post(&desk, form.attr("action").unwrap(), &pairs).await.expect(303);
+            assert_eq!(done.header("location"), next);
+            next
+        };
+        let next = done("users-title", "user", &[("change", "disable")]).await;
+        done("all-tokens-title", "token", &[]).await;
+
+        let page = ada.get(&desk, &next).await.expect(200).page();
+        let add = page.one("form.form-panel").attr("action").unwrap().to_owned();
+        let user = |password| [("user", "nina"), ("password", password), ("role", "viewer")];
+        let listed = |page: &Html| page.all("tbody b bdi").into_iter().map(words).collect::<Vec<_>>();
+        let refused = ada.post(&desk, &add, &user("password1234")).await.expect(422).page();
+        assert_eq!(listed(&refused), listed(&page));
+        assert_eq!(ada.post(&desk, &add, &user(PASSWORD)).await.expect(303).header("location"), next);
     }
 }
 
