@@ -122,7 +122,7 @@ impl JobStatus {
             let JobOutcome { to_send, pending, succeeded, failed_again, not_sent } = outcome;
             Outcome { to_send, held: letters.is_held, pending, succeeded, failed_again, not_sent }
         });
-        let JobRecord { job, by, at, bulk, progress } = record;
+        let JobRecord { job, by, at, bulk, progress, acts_on: _ } = record;
         let edited = bulk.as_ref().is_some_and(|bulk| bulk.edit.is_some());
         let pacing = bulk.map(|bulk| bulk.pacing).filter(Pacing::holds).map(|pacing| PacingStatus {
             about: pacing.in_words(),

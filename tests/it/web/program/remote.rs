@@ -184,6 +184,7 @@ async fn who_has_to_sign_in_needs_a_token() {
     database.take_in_many(1).await;
     let run = |program: Program| program.set("DLO_DATABASE__URL", database.url()).set("DLO_AUTH__MODE", "password");
     let token = run(dlo(&["token", "add", "shell"])).run().expect(0).stdout;
+    let acting = run(dlo(&["token", "add", "hook", "--scopes", "act"])).run().expect(0).stdout;
     let server = run(serve()).set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1").open().await;
     let list = |token: Option<&str>| {
         let mut program = dlo(&["list", "--json"]).set("DLO_URL", &server.url);
@@ -193,7 +194,13 @@ async fn who_has_to_sign_in_needs_a_token() {
         }
     };
     assert!(list(None).expect(1).stderr.contains("--token or DLO_TOKEN"));
-    assert_eq!(list(Some(&format!("{}\n", token.trim()))).expect(0).stdout.lines().count(), 1);
+    let listed = list(Some(&format!("{}\n", token.trim()))).expect(0).stdout;
+    assert_eq!(listed.lines().count(), 1);
+    // One that may not read is told only that it was done.
+    let letter: Value = serde_json::from_str(&listed).unwrap();
+    let discard = dlo(&["discard", letter["id"].as_str().unwrap()]).set("DLO_URL", &server.url);
+    let done = discard.set("DLO_TOKEN", acting.trim()).run().expect(0).stdout;
+    assert_eq!(done, "1 dead letter discarded\n");
 }
 
 #[tokio::test]
