@@ -11,8 +11,11 @@ export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 # How long each test that searches at random does so, in milliseconds.
 export ARBTEST_BUDGET_MS ?= 300
 
+# What others show in the small.
+LONG := $(shell sed 's/#.*//' tests/long.txt)
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test screenshots soak docs frameworks bench lint validate package clean
+.PHONY: help setup demo check test test-long screenshots soak docs frameworks bench lint validate package clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,15 +33,18 @@ check: ## format, clippy, unit tests and templates, without any server; below a 
 	cargo clippy --workspace --all-targets --features crash-points -- -D warnings
 	cargo test --workspace --features crash-points --lib --bins --quiet
 
-test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on that version, as demo and bench too
-	DLO_TEST_REQUIRE=all cargo test --features crash-points
+test: setup ## the tests; nothing is skipped. With RABBITMQ=4.0 or 4.3 on that version, as demo and bench too
+	DLO_TEST_REQUIRE=all cargo test --features crash-points -- --exact $(LONG:%=--skip %)
+
+test-long: setup ## the tests that take long, which are in tests/long.txt; with `make test` that is all of them
+	DLO_TEST_REQUIRE=all cargo test --features crash-points --test it -- --exact $(LONG)
 
 # They are those of one test, which looks at all pages in light and dark at three widths.
 screenshots: setup ## of every page in light and dark at 390 and 1280 px, into target/screenshots
 	DLO_TEST_SCREENSHOTS=$(CURDIR)/target/screenshots DLO_TEST_REQUIRE=all \
 	  cargo test --features crash-points --test it -- web::browser::looks::every_page
 
-soak: setup ## as test with larger numbers: more kills, more messages, longer lives; takes several times as long
+soak: setup ## all tests with larger numbers: more kills, more messages, longer lives; takes several times as long
 	DLO_TEST_SOAK=1 ARBTEST_BUDGET_MS=10000 DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 docs: ## writes the pages of docs/reference that are made from the program

@@ -115,6 +115,20 @@ fn no_file_is_long() {
     assert!(long.is_empty(), "more than {LONGEST_FILE} lines:\n{}", long.join("\n"));
 }
 
+/// What is renamed would no longer be left out of `make test`.
+#[test]
+fn tests_that_take_long_are_there() {
+    let files = files_in(&root().join("tests/it"));
+    let tests: String = files.iter().filter(|file| name_of(file).ends_with(".rs")).map(|file| read(file)).collect();
+    let named = read(&root().join("tests/long.txt"));
+    let named: Vec<&str> = named.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    for name in &named {
+        let function = name.rsplit("::").next().unwrap_or_default();
+        assert!(tests.contains(&format!("fn {function}(")), "tests/long.txt: there is no test {name}");
+    }
+    assert_eq!(named.iter().collect::<BTreeSet<_>>().len(), named.len(), "tests/long.txt names some twice");
+}
+
 #[test]
 fn both_databases_are_migrated_in_the_same_steps() {
     let steps = |database: &str| -> BTreeSet<String> {
