@@ -223,7 +223,7 @@ async fn live(database: &TestDatabase, seed: u64, steps: usize) -> BTreeMap<Sect
     let mut life = Life::begins(database, &config, seed).await;
     for step in 1..=steps {
         life.happens().await;
-        if step.is_multiple_of(soak(3, 1)) {
+        if step == steps || step.is_multiple_of(soak(3, 1)) {
             life.check().await;
         }
     }

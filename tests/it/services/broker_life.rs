@@ -33,7 +33,7 @@ use crate::support::{
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_lose_nothing_and_double_nothing() {
-    let flood_size = soak(500, 3_000);
+    let flood_size = soak(800, 3_000);
     let Some(rabbit) = Rabbit::shared() else { return };
     for (queue_type, database) in TestDatabase::spread([QueueType::Classic, QueueType::Quorum]) {
         let vhost = rabbit.vhost();
@@ -134,7 +134,7 @@ async fn a_broker_that_is_not_there_holds_up_no_other() {
 /// Each vhost of a node that is killed has a broker of its own in dlo; another node goes on all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
-    let each = soak(300, 4_000);
+    let each = soak(600, 4_000);
     let Some(mut doomed) = Rabbit::doomed().await else { return };
     let Some(calm) = Rabbit::shared() else { return };
     let database = TestDatabase::sqlite();

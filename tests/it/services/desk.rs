@@ -82,6 +82,11 @@ impl TestDatabase {
         Some(Self { url: database.url.clone(), keep: Keep::Postgres(database) })
     }
 
+    /// On Postgres, or where tests for that may be skipped on SQLite.
+    pub fn postgres_or_sqlite() -> Self {
+        Self::postgres().unwrap_or_else(Self::sqlite)
+    }
+
     /// On a server of one's own.
     pub fn on(server: &Postgres) -> Self {
         let database = server.database();

@@ -185,7 +185,7 @@ async fn what_fails_before_the_restart_is_no_failure_of_the_second_copy() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_consumer_that_dies_costs_one_delivery() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for database in TestDatabase::postgres().into_iter().flat_map(TestDatabase::or_both) {
+    for database in TestDatabase::postgres_or_sqlite().or_both() {
         let vhost = rabbit.vhost();
         let mut world = World::begin(&database, &vhost).await;
         assert!(world.goes_back().await);
@@ -215,7 +215,7 @@ async fn copies_with_our_headers_share_the_retries_of_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_with_our_headers_share_them_when_one_fails_before_the_restart() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for database in TestDatabase::postgres().into_iter().flat_map(TestDatabase::or_both) {
+    for database in TestDatabase::postgres_or_sqlite().or_both() {
         let vhost = rabbit.vhost();
         let mut world = World::begin(&database, &vhost).await;
         world.die_and_fail("forwarded", World::reject).await;

@@ -22,7 +22,7 @@ use crate::support::{
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unroutable_ones_among_a_thousand_are_told_apart() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for database in TestDatabase::sqlite().or_both() {
+    for database in TestDatabase::postgres_or_sqlite().or_both() {
         let vhost = rabbit.vhost();
         let clock = Clock::manual(Timestamp::from_seconds(1_900_000_000));
         let server = AppState::begin(&database.url, clock, [(MAIN, broker(vhost.amqp_url()))]).await;

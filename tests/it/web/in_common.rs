@@ -33,7 +33,7 @@ fn dead_order(error: &str, number: usize, order: &Value) -> Dead {
     )
 }
 
-/// Where Protocol Buffers have the kind of a field, this has one that there is not. Of most other letters a large text is
+/// Where Protocol Buffers have the kind of a field, this has one that there is not. Of some others a large text is
 /// read to its end, pair by pair, before it is found to be no message.
 const NO_WIRE_FORMAT: &str = "o";
 

@@ -1,8 +1,8 @@
 //! Random sequences of faults of the real program, of RabbitMQ, of Postgres and of the connections between them, while
 //! messages come, a consumer fails some and people act on letters. At the end the books balance.
 //!
-//! A failure prints its seed and what is off. `DLO_TEST_SEED` has the same sequence happen again. In `make test` they are the
-//! same each time, chosen so that together they have every fault; in `make soak` others each time.
+//! A failure prints its seed and what is off. `DLO_TEST_SEED` has the same sequence happen again. In `make test` and
+//! `make test-long` they are the same each time, chosen so that together they have every fault; in `make soak` others each time.
 //!
 //! Needs the feature `crash-points`, as in `make test`.
 
@@ -55,7 +55,7 @@ async fn check_each(settings: &[Setting], faults: &[Fault]) {
     }
 }
 
-/// In `make test` on SQLite: the sequence of several servers on one Postgres has both, a full disk and a clock that jumps.
+/// In `make test-long` on SQLite: the sequence of several servers on one Postgres has both, a full disk and a clock that jumps.
 fn on_either() -> &'static [Setting] {
     soak(&[Setting::Sqlite], &[Setting::Sqlite, Setting::Postgres])
 }
