@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{
     Client, Failure, Outcome, Server, USAGE_ERROR, jobs,
     letters::Filter,
-    text::{confirm, exit, note, print_text},
+    text::{confirm, exit, note, print_text, text_or_id},
 };
 use crate::domain::number::plural;
 
@@ -127,11 +127,11 @@ async fn one_by_one(target: &Target, action: &str, order: &Map<String, Value>) -
     let client = Client::new(&target.server)?;
     let (mut done, mut refused, mut misunderstood) = (0, 0, 0);
     for id in target.ids()? {
-        match client.post(&format!("letters/{id}/{action}"), &Value::Object(order.clone())).await {
+        match client.change(&format!("letters/{id}/{action}"), &Value::Object(order.clone())).await {
             Ok(letter) => {
                 done += 1;
                 if target.server.json {
-                    print_text(&format!("{}\n", letter.text()))?;
+                    print_text(&format!("{}\n", text_or_id(letter.as_ref(), id)))?;
                 }
             }
             Err(Failure::Refused(refusal)) => {
@@ -178,10 +178,10 @@ async fn all(target: &Target, action: &str, mut order: Map<String, Value>) -> Ou
     let started = client.post("actions", &as_of(asked, &order)).await?;
     let job = started["job"].as_str().unwrap_or_default();
     if target.no_wait {
-        return print_text(&format!("{}\n", if target.server.json { started.text() } else { job }));
+        return jobs::print_begun(&started, target.server.json);
     }
     note(&format!("dlo: it goes on when nobody waits for it; dlo jobs {job} --cancel stops it\n"))?;
-    jobs::follow(&client, job, target.server.json).await
+    jobs::follow_begun(&client, &started, target.server.json).await
 }
 
 /// What came in after that was not asked about and is left alone. It is said how long ago that was, as the server may have

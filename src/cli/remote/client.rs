@@ -77,7 +77,7 @@ impl Refused {
         matches!(self.status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
     }
 
-    fn is(&self, code: ProblemCode) -> bool {
+    pub fn is(&self, code: ProblemCode) -> bool {
         self.problem["code"] == code.as_str()
     }
 }
@@ -147,11 +147,12 @@ impl Client {
 
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Answer, Failure> {
         let answer = self.text(self.request(Method::GET, path, query)?).await?;
-        Ok(Answer::read(&answer).with_context(|| self.is_another())?)
+        Ok(Answer::read(&answer.unwrap_or_default()).with_context(|| self.is_another())?)
     }
 
-    /// Where the answer is lost the call is made once more, with the same key, so that it is done once.
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer, Failure> {
+    /// Where the answer is lost the call is made once more, with the same key, so that it is done once. Nothing is answered
+    /// where it is done and the token may not read what has become of it.
+    pub async fn change(&self, path: &str, body: &Value) -> Result<Option<Answer>, Failure> {
         let (key, body) = (Uuid::now_v7().to_string(), body.to_string());
         let call = || -> Result<RequestBuilder, Failure> {
             let request = self.request(Method::POST, path, &[])?.header(header::CONTENT_TYPE, "application/json");
@@ -161,11 +162,17 @@ impl Client {
             Err(Failure::Other(error)) if is_lost(&error) => self.once_more(call).await?,
             answer => answer?,
         };
-        Ok(Answer::read(&answer).with_context(|| self.is_another())?)
+        let answer = answer.map(|answer| Answer::read(&answer)).transpose();
+        Ok(answer.with_context(|| self.is_another())?)
+    }
+
+    /// As [`change`](Self::change), of a call that answers whoever may make it.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer, Failure> {
+        Ok(self.change(path, body).await?.with_context(|| self.is_another())?)
     }
 
     /// The answer to a call that was cut off. While the server is still at it, it is asked again.
-    async fn once_more(&self, call: impl Fn() -> Result<RequestBuilder, Failure>) -> Result<String, Failure> {
+    async fn once_more(&self, call: impl Fn() -> Result<RequestBuilder, Failure>) -> Result<Option<String>, Failure> {
         let begun = Instant::now();
         loop {
             let refused = match self.text(call()?).await {
@@ -195,7 +202,7 @@ impl Client {
             let asked = ("limit", AT_ONCE.min(limit - items.len()).to_string());
             let query: Vec<(&str, String)> = query.iter().cloned().chain([asked]).chain(cursor).collect();
             let page = self.text(self.request(Method::GET, path, &query)?).await?;
-            let page: ItemPage = serde_json::from_str(&page).with_context(|| self.is_another())?;
+            let page: ItemPage = serde_json::from_str(&page.unwrap_or_default()).with_context(|| self.is_another())?;
             for item in page.items {
                 items.push(Answer::read(item.get()).with_context(|| self.is_another())?);
             }
@@ -221,13 +228,13 @@ impl Client {
         format!("{} answers something else than dlo does", self.url)
     }
 
-    async fn text(&self, request: RequestBuilder) -> Result<String, Failure> {
+    /// The answer, but for a 204, which is none.
+    async fn text(&self, request: RequestBuilder) -> Result<Option<String>, Failure> {
         let answer = self.send(request).await?;
         if answer.status() == StatusCode::NO_CONTENT {
-            // It is done, and a token without the scope for that reads nothing of it.
-            return Ok("null".to_owned());
+            return Ok(None);
         }
-        Ok(String::from_utf8_lossy(&answer.bytes().await?).into_owned())
+        Ok(Some(String::from_utf8_lossy(&answer.bytes().await?).into_owned()))
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {

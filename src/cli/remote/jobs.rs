@@ -13,8 +13,9 @@ use super::{
     Client, Failure, ListOptions, Outcome, Server,
     client::Answer,
     read_id,
-    text::{exit, note, print_all, print_text, shown, table},
+    text::{exit, note, print_all, print_text, shown, table, text_or_id},
 };
+use crate::web::ProblemCode;
 
 /// How often it is asked how far a job is.
 const EVERY: Duration = Duration::from_millis(500);
@@ -54,10 +55,27 @@ pub async fn jobs(asked: &JobsArgs) -> Outcome {
     let Some((order, _)) = orders.into_iter().find(|(_, is_given)| *is_given) else {
         return follow(&client, &id.to_string(), json).await;
     };
-    let answer = client.post(&format!("jobs/{id}/{order}"), &json!({})).await?;
-    match answer["job"].as_str() {
-        Some(undoing) => follow(&client, undoing, json).await,
-        None => print_all(&[answer], json, job_table),
+    match client.change(&format!("jobs/{id}/{order}"), &json!({})).await? {
+        Some(begun) if asked.undo => follow_begun(&client, &begun, json).await,
+        Some(job) => print_all(&[job], json, job_table),
+        None => print_text(&format!("{}\n", if json { text_or_id(None, id) } else { id.to_string() })),
+    }
+}
+
+/// Says which job it is, in place of how far it is.
+pub fn print_begun(begun: &Answer, json: bool) -> Outcome {
+    let id = begun["job"].as_str().unwrap_or_default();
+    print_text(&format!("{}\n", if json { begun.text() } else { id }))
+}
+
+/// Follows what was begun. A token that may begin it and not see how far it is has done what it was told to.
+pub async fn follow_begun(client: &Client, begun: &Answer, json: bool) -> Outcome {
+    match follow(client, begun["job"].as_str().unwrap_or_default(), json).await {
+        Err(Failure::Refused(refused)) if refused.is(ProblemCode::NotAllowed) => {
+            note(&format!("dlo: it has begun. {refused}\n"))?;
+            print_begun(begun, json)
+        }
+        followed => followed,
     }
 }
 
@@ -71,7 +89,7 @@ fn job_table(jobs: &[Answer]) -> String {
 
 /// Shows how far a job is until it is over or paused, or its letters wait for something: as a bar in a terminal, elsewhere as a
 /// line whenever that changes. It goes well where all was done.
-pub async fn follow(client: &Client, id: &str, json: bool) -> Outcome {
+async fn follow(client: &Client, id: &str, json: bool) -> Outcome {
     let mut progress = Progress::default();
     let job = loop {
         let job = client.get(&format!("jobs/{id}"), &[]).await?;

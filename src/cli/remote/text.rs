@@ -6,7 +6,8 @@ use std::{
 };
 
 use rustix::termios::tcgetwinsize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{Outcome, client::Answer};
 use crate::{
@@ -119,6 +120,11 @@ pub fn print_all(items: &[Answer], json: bool, table: impl FnOnce(&[Answer]) -> 
     print_text(&text)
 }
 
+/// The answer as JSON; where the token may not read it, which thing it is about.
+pub fn text_or_id(answer: Option<&Answer>, id: Uuid) -> String {
+    answer.map_or_else(|| json!({"id": id}).to_string(), |answer| answer.text().to_owned())
+}
+
 pub fn print_text(text: &str) -> Outcome {
     Ok(print(text.as_bytes())?)
 }
@@ -142,8 +148,6 @@ pub const fn exit(is_well: bool) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

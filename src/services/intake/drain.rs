@@ -267,8 +267,9 @@ pub(super) fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recor
             Recorded::Waits(_) => waiting += 1,
             Recorded::New(_) | Recorded::FailedAgain(_) => received += 1,
         }
-        // What was sent on to wait was counted then.
-        if !dlo_headers::has_waited(&arrival.message.headers) {
+        // What was sent on to wait was counted then. Others may write that header, too.
+        let has_waited = arrival.is_counted && dlo_headers::has_waited(&arrival.message.headers);
+        if !has_waited {
             intake.metrics.letter_received(&intake.broker, queue);
         }
     }

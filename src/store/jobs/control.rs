@@ -31,10 +31,12 @@ impl Store {
     }
 
     /// Goes on with a job that was paused. One that was paused in its walk has its letters written down first: some are
-    /// taken back, and how far it had come is not known.
+    /// taken back, and how far it had come is not known. One whose letters are known begins with what it has passed over, as
+    /// their queues may have been resumed meanwhile.
     pub async fn resume_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
         const RESUME: &str = "UPDATE jobs SET state = 'running', claimed_until = NULL,
             stage = CASE WHEN stage = '' THEN 'freezing' ELSE stage END,
+            position = CASE WHEN stage IN ('', 'freezing') THEN position END,
             next_at = CASE WHEN stage IN ('', 'freezing') THEN NULL ELSE CAST($1 AS BIGINT) END
             WHERE id = $2 AND state = 'paused'";
         self.control(RESUME, id, entry).await

@@ -144,8 +144,8 @@ async fn look_again(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
     const LOCK: &str =
         "SELECT id FROM jobs WHERE state = 'running' AND next_at IS NOT NULL ORDER BY id FOR NO KEY UPDATE";
     // A step that is due is perhaps being taken, and saw the queue paused: it comes to nothing, as the job is not as it was.
-    const LOOK: &str = "UPDATE jobs SET position = NULL,
-            next_at = CASE WHEN position = $1 OR next_at < $2 THEN $2 ELSE next_at END
+    const LOOK: &str = "UPDATE jobs SET position = NULL, next_at = CASE
+            WHEN next_at < $2 OR (position = $1 AND next_at > $2) THEN $2 ELSE next_at + 1 END
         WHERE state = 'running' AND next_at IS NOT NULL";
     if let Either::Postgres(tx) = &mut *tx {
         sqlx::query(LOCK).execute(&mut **tx).await?;

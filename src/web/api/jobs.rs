@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::words;
 use crate::{
     domain::{
+        access::Right,
         job::{Job, JobLetters, JobOutcome, JobPlace, JobRecord, NoUndo},
         pacing::{Pacing, Stage},
     },
@@ -31,7 +32,7 @@ use crate::{
         server::background,
         state::AppState,
         view::{job::begins_at, silence::Silence, time::timestamp},
-        visitor::CurrentUser,
+        visitor::{CurrentUser, Visitor},
     },
 };
 
@@ -182,18 +183,19 @@ pub async fn job(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -> R
 #[utoipa::path(post, path = "/jobs/{id}/cancel", operation_id = "cancel_job", tag = "actions",
     params(PathId<Job>), responses(
     (status = OK, body = JobStatus),
+    (status = NO_CONTENT, description = "It is done; the token may not read the job"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "It has ended"),
 ))]
 pub async fn cancel(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Job>,
-) -> Result<Json<JobStatus>, WebError> {
+) -> Result<Response, WebError> {
     let JobRecord { job, .. } = find(&app, id).await?;
     if !app.triage.cancel(job.id, &user).await?.map_err(refused)? {
         return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
     }
-    status(&app, id).await
+    reply(&app, id).await
 }
 
 /// Pause a retry of all that a filter lets through
@@ -202,6 +204,7 @@ pub async fn cancel(
 #[utoipa::path(post, path = "/jobs/{id}/pause", operation_id = "pause_job", tag = "actions",
     params(PathId<Job>), responses(
     (status = OK, body = JobStatus),
+    (status = NO_CONTENT, description = "It is done; the token may not read the job"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json",
         description = "It does not go on, or cannot be paused"),
 ))]
@@ -209,31 +212,32 @@ pub async fn pause(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Job>,
-) -> Result<Json<JobStatus>, WebError> {
+) -> Result<Response, WebError> {
     let JobRecord { job, .. } = find(&app, id).await?;
     if !app.triage.pause(job.id, &user).await?.map_err(refused)? {
         let why = "Only retries of all that a filter lets through can be paused, as long as some are not sent";
         return Err(WebError::conflict(format!("{why}; this job is {}.", job.state)));
     }
-    status(&app, id).await
+    reply(&app, id).await
 }
 
 /// Go on with a job that was paused
 #[utoipa::path(post, path = "/jobs/{id}/resume", operation_id = "resume_job", tag = "actions",
     params(PathId<Job>), responses(
     (status = OK, body = JobStatus),
+    (status = NO_CONTENT, description = "It is done; the token may not read the job"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "It is not paused"),
 ))]
 pub async fn resume(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Job>,
-) -> Result<Json<JobStatus>, WebError> {
+) -> Result<Response, WebError> {
     let JobRecord { job, .. } = find(&app, id).await?;
     if !app.triage.resume(job.id, &user).await?.map_err(refused)? {
         return Err(WebError::conflict(format!("The job is not paused: it is {}.", job.state)));
     }
-    status(&app, id).await
+    reply(&app, id).await
 }
 
 /// Undo a job that has ended
@@ -269,6 +273,14 @@ pub struct Started {
 pub(super) fn started(job: Uuid) -> Response {
     let place = [(header::LOCATION, format!("/api/v1/jobs/{job}"))];
     (StatusCode::ACCEPTED, place, Json(Started { job })).into_response()
+}
+
+/// How far it is after a change, for who may know it.
+async fn reply(app: &AppState, id: Uuid) -> Result<Response, WebError> {
+    if Visitor::need(Right::Read).is_err() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    status(app, id).await.map(IntoResponse::into_response)
 }
 
 async fn status(app: &AppState, id: Uuid) -> Result<Json<JobStatus>, WebError> {

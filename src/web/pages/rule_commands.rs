@@ -15,6 +15,7 @@ use super::{
 use crate::{
     domain::{
         actor::Actor,
+        job::JobRefusal,
         rule::{ActiveRule, RuleId},
         rule_order::RulePlace,
         version::{Changed, Expected},
@@ -153,10 +154,11 @@ pub async fn cancel(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let job: Uuid = pairs.need("job")?;
-    let toast = if app.triage.cancel(job, &user).await?.map_err(refused)? {
-        Toast::done("Stopped. Changes made so far stay.")
-    } else {
-        Toast::failed("That had ended already.")
+    let toast = match app.triage.cancel(job, &user).await? {
+        Ok(true) => Toast::done("Stopped. Changes made so far stay."),
+        // It is kept for a while only.
+        Ok(false) | Err(JobRefusal::NotFound) => Toast::failed("That had ended already."),
+        Err(refusal) => return Err(refused(refusal)),
     };
     Ok(redirect(RULES, &toast, &headers))
 }

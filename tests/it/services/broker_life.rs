@@ -1,6 +1,6 @@
 //! Brokers that go and come back, and what happens to the letters meanwhile.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use dead_letter_office::{
     clock::Clock,
@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{
+    database_outage::Lock,
     desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database, with_queues},
     line::Line,
     service::{
@@ -155,15 +156,20 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     let orders = Service::start(&calm, "orders").await;
     let (to_quorum, to_classic) = (confirming_channel(&quorum).await, confirming_channel(&classic).await);
     let (with_ids, without, of_classic) = (0..each, each..2 * each, 2 * each..3 * each);
-    tokio::join!(
-        flood_with_ids(&to_quorum, DEAD_LETTERS, with_ids.clone()),
-        flood(&to_quorum, DEAD_LETTERS, without),
-        flood(&to_classic, DEAD_LETTERS, of_classic),
-        async {
-            wait_until("some letters", PATIENCE, async || server.count().await > each as u64 / 3).await;
-        }
-    );
+    let flood_all = async |half: fn(&Range<usize>) -> Range<usize>| {
+        tokio::join!(
+            flood_with_ids(&to_quorum, DEAD_LETTERS, half(&with_ids)),
+            flood(&to_quorum, DEAD_LETTERS, half(&without)),
+            flood(&to_classic, DEAD_LETTERS, half(&of_classic)),
+        );
+    };
+    flood_all(|range| range.start..range.start.midpoint(range.end)).await;
+    wait_until("some letters", PATIENCE, async || server.count().await > each as u64 / 3).await;
+    // What is delivered from here on is not stored when it is killed.
+    let lock = Lock::on(&database).await;
+    flood_all(|range| range.start.midpoint(range.end)..range.end).await;
     doomed.kill();
+    lock.lift().await;
     let lost = async || !server.health("quorum").consuming.is_connected();
     wait_until("the board to say so", PATIENCE, lost).await;
     orders.fail("meanwhile").await;

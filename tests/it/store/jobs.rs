@@ -1,5 +1,6 @@
 //! Jobs on all letters of a filter: what is done, counted and taken back in one transaction.
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     domain::{
         activity::{Area, AuditEntry},
@@ -8,9 +9,9 @@ use dead_letter_office::{
         filter::LetterFilter,
         job::{Bulk, Job, JobState},
         letter::{LetterId, Status},
-        pacing::{Pacing, Stage},
+        pacing::{Pace, Pacing, Stage},
     },
-    store::{BulkAudit, BulkWork},
+    store::{Advance, BulkAudit, BulkWork, HeldBack},
 };
 use uuid::Uuid;
 
@@ -18,6 +19,7 @@ use super::{
     concurrency::waiting,
     database::{LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, order},
     make::{NOON, id, later},
+    pauses::pause,
 };
 
 fn bulk(command: Command, status: Status) -> Bulk {
@@ -158,6 +160,50 @@ async fn what_another_server_releases_is_not_taken_for_lost(database: &TestDatab
     assert_eq!((progress.done, progress.waiting, progress.lost()), (1, 1, 0));
 }
 
+/// A retry, one letter a second, whose only letter is passed over; it is looked at again at that time.
+async fn passing_over(database: &TestDatabase, next_at: Timestamp, passed: Option<LetterId>) -> HeldBack {
+    let letter = database.letter_in(Status::Open).await;
+    let pacing = Pacing { pace: Pace::PerSecond(1), canary: None };
+    let bulk = Bulk { pacing, ..bulk(RETRY_NOW, Status::Open) };
+    let job = begin(database, &bulk).await.job.id;
+    database.freeze(job, &[letter], NOON, NOON.plus(LEASE)).await.unwrap();
+    database.frozen_all(job, Stage::Rest, NOON).await.unwrap();
+    let held = database.held_back(job).await.unwrap().unwrap();
+    assert!(database.move_on(&held, &held.claimed.job, waits(&held, next_at, passed)).await.unwrap());
+    database.held_back(job).await.unwrap().unwrap()
+}
+
+/// Their queue may have been resumed while the job was paused.
+async fn a_job_that_goes_on_begins_with_what_it_passed_over(database: &TestDatabase) {
+    let held = passing_over(database, later(300), Some(LetterId::LAST)).await;
+    let job = held.claimed.job.id;
+    assert!(database.pause_job(job, &entry("pause")).await.unwrap());
+    assert!(database.resume_job(job, &entry("resume")).await.unwrap());
+    let held = database.held_back(job).await.unwrap().unwrap();
+    assert_eq!((held.passed, held.progress.next_at), (None, Some(NOON)));
+}
+
+fn waits(held: &HeldBack, next_at: Timestamp, passed: Option<LetterId>) -> Advance {
+    let mut waits = held.stays();
+    (waits.next_at, waits.passed) = (Some(next_at), passed);
+    waits
+}
+
+/// It saw the queue paused. Whoever resumed it may have looked at the clock before, and waited for the transaction.
+async fn a_step_during_which_a_queue_was_resumed_comes_to_nothing(database: &TestDatabase) {
+    for (next_at, at) in [(NOON, later(5)), (later(5), later(5)), (later(5), NOON)] {
+        for passed in [None, Some(LetterId::LAST)] {
+            let held = passing_over(database, next_at, passed).await;
+            database.pause_queue(&pause("a", false)).await.unwrap();
+            assert!(database.resume_queue("main", "a", &Actor::local(), at).await.unwrap());
+            let waits = waits(&held, later(300), Some(LetterId::LAST));
+            let is_written = database.move_on(&held, &held.claimed.job, waits).await.unwrap();
+            assert!(!is_written, "{next_at:?} {at:?} {passed:?}");
+            assert_eq!(database.held_back(held.claimed.job.id).await.unwrap().unwrap().passed, None);
+        }
+    }
+}
+
 on_both!(
     letters_are_counted_with_what_is_done,
     nothing_is_done_for_a_job_that_was_stopped,
@@ -165,4 +211,6 @@ on_both!(
     a_job_that_was_resumed_keeps_what_is_not_taken_back_yet,
     what_a_stopped_job_has_scheduled_is_not_sent,
     what_another_server_releases_is_not_taken_for_lost,
+    a_job_that_goes_on_begins_with_what_it_passed_over,
+    a_step_during_which_a_queue_was_resumed_comes_to_nothing,
 );

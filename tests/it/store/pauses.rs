@@ -21,7 +21,7 @@ use super::{
     make::{Make, NOON, an_arrival, id, later},
 };
 
-fn pause(queue: &str, until_consumers: bool) -> QueuePause {
+pub fn pause(queue: &str, until_consumers: bool) -> QueuePause {
     QueuePause {
         broker: "main".to_owned(),
         queue: queue.to_owned(),

@@ -13,6 +13,7 @@ use dead_letter_office::{
     domain::letter::{LetterId, Status},
 };
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::{
     store::{
@@ -181,7 +182,7 @@ async fn a_refusal_says_where_and_what_to_do() {
 #[tokio::test]
 async fn who_has_to_sign_in_needs_a_token() {
     let database = TestDatabase::sqlite().await;
-    database.take_in_many(1).await;
+    database.take_in_many(4).await;
     let run = |program: Program| program.set("DLO_DATABASE__URL", database.url()).set("DLO_AUTH__MODE", "password");
     let token = run(dlo(&["token", "add", "shell"])).run().expect(0).stdout;
     let acting = run(dlo(&["token", "add", "hook", "--scopes", "act"])).run().expect(0).stdout;
@@ -195,12 +196,26 @@ async fn who_has_to_sign_in_needs_a_token() {
     };
     assert!(list(None).expect(1).stderr.contains("--token or DLO_TOKEN"));
     let listed = list(Some(&format!("{}\n", token.trim()))).expect(0).stdout;
-    assert_eq!(listed.lines().count(), 1);
-    // One that may not read is told only that it was done.
-    let letter: Value = serde_json::from_str(&listed).unwrap();
-    let discard = dlo(&["discard", letter["id"].as_str().unwrap()]).set("DLO_URL", &server.url);
-    let done = discard.set("DLO_TOKEN", acting.trim()).run().expect(0).stdout;
-    assert_eq!(done, "1 dead letter discarded\n");
+    let letters: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [one, other, ..] = &letters[..] else { panic!("{listed}") };
+    // One that may not read is told only that it was done, or has begun.
+    let acts =
+        |arguments: &[&str]| dlo(arguments).set("DLO_URL", &server.url).set("DLO_TOKEN", acting.trim()).run().expect(0);
+    let id = |line: &str| serde_json::from_str::<Value>(line).unwrap()["id"].clone();
+    assert_eq!(acts(&["discard", one["id"].as_str().unwrap()]).stdout, "1 dead letter discarded\n");
+    assert_eq!(id(&acts(&["retry", "--json", "--delay", "1h", other["id"].as_str().unwrap()]).stdout), other["id"]);
+    let begun = acts(&["discard", "--queue", "orders", "--yes"]);
+    let why = "dlo: it has begun. This token may not read: it has the scope act.\n";
+    assert!(begun.stderr.ends_with(why), "{}", begun.stderr);
+    let job = begun.stdout.trim();
+    let await_job =
+        |job: &str| dlo(&["jobs", job]).set("DLO_URL", &server.url).set("DLO_TOKEN", token.trim()).run().expect(0);
+    await_job(job);
+    let undone = acts(&["jobs", job, "--undo"]).stdout;
+    assert!(undone.trim() != job && undone.trim().parse::<Uuid>().is_ok(), "{undone}");
+    await_job(undone.trim());
+    let paced = acts(&["retry", "--queue", "orders", "--delay", "1h", "--rate", "1", "--yes", "--no-wait"]).stdout;
+    assert_eq!(id(&acts(&["jobs", paced.trim(), "--cancel", "--json"]).stdout), paced.trim());
 }
 
 #[tokio::test]
