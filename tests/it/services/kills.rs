@@ -144,20 +144,24 @@ async fn a_retry_cut_short_after_its_mark_is_over() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_lose_and_double_nothing() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (flood, batch_size, kills) = soak((400, 50, 2), (6_000, 500, 8));
+    let (portion, batch_size, kills) = soak((150, 50, 2), (700, 500, 8));
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         let database = TestDatabase::sqlite();
-        let vhost = flooded(rabbit, &database, queue_type, flood).await;
+        let vhost = flooded(rabbit, &database, queue_type, portion).await;
+        let channel = confirming_channel(&vhost).await;
         let program = Program { batch_size, ..Program::new(&database, &vhost, queue_type) };
         let server = look_into(&database).await;
-        for _ in 0..kills {
+        for kill in 1..=kills {
             let mut running = program.run();
-            let enough = server.count().await + flood as u64 / (kills + 4);
+            let enough = (kill * portion - portion / 2) as u64;
             wait_until("some more letters", PATIENCE, async || server.count().await >= enough).await;
             running.kill();
+            // Each finds something to do, however much there was done before the last one died.
+            flood(&channel, DEAD_LETTERS, kill * portion..(kill + 1) * portion).await;
         }
-        program.finish("all letters", async || server.count().await >= flood as u64).await;
-        assert_eq!(server.bodies().await, texts(0..flood));
+        let all = (kills + 1) * portion;
+        program.finish("all letters", async || server.count().await >= all as u64).await;
+        assert_eq!(server.bodies().await, texts(0..all));
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
 }
